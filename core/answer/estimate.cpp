@@ -1,0 +1,191 @@
+#include "core/answer/estimate.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/cost/activations.hpp"
+
+namespace wireplan {
+
+namespace {
+
+// Groups of two or more ranks that the plan communicates in: each holds communicator buffers.
+int communicators_in_use(const StepCost& cost) {
+  bool seen[kNames<GroupKind>.size()] = {};
+  int count = 0;
+  for (const MessageCost& m : cost.messages) {
+    bool& is_known = seen[static_cast<std::size_t>(m.message.group)];
+    if (!is_known) ++count;
+    is_known = true;
+  }
+  return count;
+}
+
+Bytes context_bytes(const Gpu& gpu, const MemoryConstants& k) {
+  for (const MemoryConstants::Context& c : k.contexts)
+    if (gpu.architecture.find(c.architecture) != std::string::npos) return c.bytes;
+  return k.context;
+}
+
+// Reserved over allocated, minus one: segments that cannot be reused for blocks of other sizes.
+double allocator_slack_share(const Plan& p, const MemoryConstants& k) {
+  if (p.parallel.framework == Framework::megatron) return k.slack_megatron;
+  return p.training.kernels == Kernels::compiled ? k.slack_segments : k.slack_default;
+}
+
+double memory_band_share(const Plan& p, const MemoryConstants& k) {
+  if (p.model.moe) return k.band_moe;
+  return p.parallel.framework == Framework::megatron ? k.band_exact : k.band_default;
+}
+
+std::string moment_text(const StageMemory& m) {
+  switch (m.moment) {
+    case Moment::loss: return "loss";
+    case Moment::optimizer: return "optimizer step";
+    case Moment::backward_last_layer: case Moment::backward_first_layer: return "backward of layer " + std::to_string(m.layer);
+  }
+  return "loss";
+}
+
+// First rank of a pipeline stage: the rank whose pipeline coordinate is the stage and whose others are zero.
+int first_rank_of_stage(const Plan& p, int stage) {
+  double stride = 1;
+  std::string_view rest = p.parallel.order;
+  while (!rest.empty()) {
+    const std::string_view name = rest.substr(0, rest.find('-'));
+    if (name == "pp") break;
+    if (name == "tp") stride *= static_cast<double>(p.parallel.tensor);
+    if (name == "cp") stride *= static_cast<double>(p.parallel.context);
+    if (name == "dp") stride *= static_cast<double>(p.parallel.data);
+    rest.remove_prefix(std::min(rest.size(), name.size() + 1));
+  }
+  return static_cast<int>(stride * stage);
+}
+
+void fill_memory(const Plan& p, const Constants& k, Estimate& e) {
+  MemoryAnswer& m = e.memory;
+  m.capacity = capacity(p.cluster.node.gpu);
+  e.slack_share = allocator_slack_share(p, k.memory);
+  e.band_share = memory_band_share(p, k.memory);
+  m.runtime = context_bytes(p.cluster.node.gpu, k.memory) + static_cast<double>(e.communicators) * k.memory.communicator;
+
+  std::size_t worst = 0;
+  for (std::size_t i = 0; i < e.stage_memory.size(); ++i) {
+    const Bytes allocated = e.stage_memory[i].parts.total();
+    const Bytes reserved(allocated.value + std::ceil(e.slack_share * allocated.value));
+    m.ranks.push_back({static_cast<int>(i), allocated, reserved, reserved + m.runtime});
+    if (allocated > e.stage_memory[worst].parts.total()) worst = i;
+  }
+  const StageMemory& w = e.stage_memory[worst];
+  m.worst_stage = static_cast<int>(worst);
+  m.worst_rank = first_rank_of_stage(p, m.worst_stage);
+  m.states = w.states;
+  m.parts = w.parts;
+  m.peak_at = moment_text(w);
+
+  const double allocated = w.parts.total().value;
+  // The band is that of what is estimated; states are exact and carry none.
+  const double exact = w.states.total().value < allocated ? w.states.total().value : allocated;
+  const double uncertain = std::ceil(e.band_share * (allocated - exact));
+  m.allocated = {Bytes(allocated - uncertain), Bytes(allocated), Bytes(allocated + uncertain)};
+  m.allocator_slack = Bytes(std::ceil(e.slack_share * allocated));
+  const auto with_slack = [&](Bytes b, double share) { return Bytes(b.value + std::ceil(share * b.value)); };
+  m.reserved = {m.allocated.low, with_slack(m.allocated.value, e.slack_share), with_slack(m.allocated.high, e.slack_share)};
+  m.device = {m.reserved.low + m.runtime, m.reserved.value + m.runtime, m.reserved.high + m.runtime};
+  const double unavoidable = std::min(k.memory.unavoidable_fragmentation, e.slack_share);
+  const double unavoidable_high = std::min(k.memory.band_fragmentation, e.slack_share);
+  m.need = {m.allocated.low + m.runtime, with_slack(m.allocated.value, unavoidable) + m.runtime, with_slack(m.allocated.high, unavoidable_high) + m.runtime};
+
+  m.fits = m.need.value <= m.capacity;
+  if (m.device.value <= m.capacity && m.need.high <= m.capacity) m.verdict = Verdict::fits;
+  else if (m.need.high <= m.capacity) m.verdict = Verdict::tight;
+  else if (m.need.value <= m.capacity) m.verdict = Verdict::may_not_fit;
+  else m.verdict = Verdict::does_not_fit;
+
+  m.load = w.load;
+  m.initialize = w.initialize;
+  m.first_step = w.first_step;
+  m.steady = w.parts.total();
+  m.between_steps = w.between_steps;
+  m.save = w.save;
+  m.after_forward = w.after_forward;
+  m.after_backward = w.after_backward;
+  m.host = offloaded_bytes(p, w) * static_cast<double>(p.cluster.gpus_per_node);
+  if (p.cluster.node.host_memory.value > 0) m.fits_host = m.host <= p.cluster.node.host_memory ? 1 : 0;
+}
+
+void fill_communication(Estimate& e) {
+  for (const MessageCost& c : e.cost.messages) {
+    CommunicationRow row;
+    row.name = c.message.name;
+    row.collective = c.message.collective;
+    row.dimension = c.message.group;
+    row.ranks = c.ranks;
+    row.bytes = c.message.bytes;
+    row.calls = c.message.calls;
+    const bool is_direct = c.message.collective == Collective::send_recv || c.message.collective == Collective::all_to_all;
+    row.algorithm = is_direct ? "direct" : "ring";
+    row.protocol = "simple";
+    row.basis = "formula";
+    if (c.call.value.value > 0) row.bus_bandwidth = bus_factor(c.message.collective, c.ranks) * c.message.bytes / c.call.value;
+    row.time = {c.message.calls * c.call.low, c.total, c.message.calls * c.call.high};
+    row.exposed = c.exposed;
+    row.bottleneck = c.ring.bottleneck;
+    e.communication.push_back(std::move(row));
+  }
+}
+
+void fill_step(const Plan& p, Estimate& e) {
+  StepAnswer& s = e.step;
+  const StepCost& c = e.cost;
+  s.time = c.time;
+  s.compute = c.compute;
+  s.exposed_communication = c.exposed_communication;
+  s.bubble = c.bubble;
+  s.optimizer = c.optimizer;
+  s.host = c.host;
+  s.offload = c.offload;
+  s.straggler = c.straggler;
+  s.on_ideal_wiring = c.on_ideal_wiring;
+  const double sequences = static_cast<double>(p.training.global_batch_size), seconds = c.time.value.value;
+  const double gpus = static_cast<double>(total_gpus(p.cluster));
+  const double tokens = sequences * static_cast<double>(p.training.sequence_length);
+  if (seconds <= 0 || gpus <= 0) return;
+  s.tokens_per_s = tokens / seconds;
+  s.tokens_per_s_per_gpu = s.tokens_per_s / gpus;
+  s.model_tflops_per_gpu = e.flops.full_square.value * sequences / (seconds * gpus) / 1e12;
+  s.hardware_tflops_per_gpu = (e.flops.full_square + e.recompute).value * sequences / (seconds * gpus) / 1e12;
+  const double peak = matrix_peak(p.cluster.node.gpu, p.training.parameter_dtype).value / 1e12;
+  if (peak > 0) {
+    s.mfu = s.model_tflops_per_gpu / peak;
+    s.hfu = s.hardware_tflops_per_gpu / peak;
+  }
+}
+
+}  // namespace
+
+Estimate estimate(const Plan& plan, const PreparedCluster& cluster, const Constants& constants) {
+  Estimate e;
+  const ModelParameters counted = count_parameters(plan.model);
+  e.parameters = counted.total;
+  e.active_parameters = counted.active;
+  e.flops = training_flops(plan.model, plan.training);
+  e.recompute = recompute_flops(plan.model, plan.training);
+  e.flops_per_token = e.flops.full_square.value / static_cast<double>(plan.training.sequence_length);
+  e.stages = stage_parameters(plan.model, plan.parallel);
+  const std::vector<StageParameters> trained = plan.training.lora ? stage_adapters(plan.model, *plan.training.lora, plan.parallel) : e.stages;
+  e.stage_memory = stage_memory(plan, e.stages, trained, constants.memory);
+  e.cost = step_cost(plan, cluster, e.stages, trained, constants.efficiency);
+  e.communicators = communicators_in_use(e.cost);
+  fill_memory(plan, constants, e);
+  fill_communication(e);
+  fill_step(plan, e);
+  e.notes = notes(plan, e);
+  return e;
+}
+
+Estimate estimate(const Plan& plan, const Constants& constants) {
+  return estimate(plan, prepare(plan.cluster, constants.links), constants);
+}
+
+}  // namespace wireplan

@@ -1,0 +1,62 @@
+#include "core/answer/explain.hpp"
+
+#include <algorithm>
+
+#include "core/answer/explainer.hpp"
+
+namespace wireplan {
+
+namespace {
+
+std::vector<Explanation> all_explanations(const Plan& plan, const Constants& constants, const Estimate& estimate) {
+  Explainer out;
+  explain_model(plan, estimate, out);
+  explain_memory(plan, constants, estimate, out);
+  explain_communication(plan, constants, estimate, out);
+  explain_step(plan, constants, estimate, out);
+  return std::move(out.list());
+}
+
+// "communication.<name>.x" → "communication.<index of the first row of that name>.x", and ".value" of a range → the range.
+std::string canonical(const Estimate& estimate, std::string_view path) {
+  std::string key(path);
+  constexpr std::string_view kRows = "communication.";
+  if (key.rfind(kRows, 0) == 0) {
+    const std::size_t end = key.find('.', kRows.size());
+    const std::string row = key.substr(kRows.size(), end == std::string::npos ? end : end - kRows.size());
+    const auto named = std::find_if(estimate.communication.begin(), estimate.communication.end(), [&](const CommunicationRow& r) { return r.name == row; });
+    if (named != estimate.communication.end()) key.replace(kRows.size(), row.size(), std::to_string(named - estimate.communication.begin()));
+  }
+  constexpr std::string_view kValue = ".value";
+  if (key.size() > kValue.size() && key.compare(key.size() - kValue.size(), kValue.size(), kValue) == 0) key.resize(key.size() - kValue.size());
+  return key;
+}
+
+// How many characters two paths share at their beginning: the nearest are offered for a path that does not exist.
+std::size_t shared_prefix(std::string_view a, std::string_view b) {
+  std::size_t n = 0;
+  while (n < a.size() && n < b.size() && a[n] == b[n]) ++n;
+  return n;
+}
+
+}  // namespace
+
+Result<Explanation> explain(const Plan& plan, const Constants& constants, const Estimate& estimate, std::string_view path) {
+  const std::string key = canonical(estimate, path);
+  std::vector<Explanation> all = all_explanations(plan, constants, estimate);
+  for (Explanation& e : all)
+    if (e.key == key) return std::move(e);
+  std::stable_sort(all.begin(), all.end(), [&](const Explanation& a, const Explanation& b) { return shared_prefix(a.key, key) > shared_prefix(b.key, key); });
+  std::string near;
+  for (std::size_t i = 0; i < all.size() && i < 4; ++i) near += (i ? ", " : "") + all[i].key;
+  std::string given(path.substr(0, 80));
+  return Error{"path", given, "a number of the estimate", "no number of the estimate stands at '" + given + "'. Nearest: " + near};
+}
+
+std::vector<std::string> explained_paths(const Plan& plan, const Constants& constants, const Estimate& estimate) {
+  std::vector<std::string> paths;
+  for (Explanation& e : all_explanations(plan, constants, estimate)) paths.push_back(std::move(e.key));
+  return paths;
+}
+
+}  // namespace wireplan

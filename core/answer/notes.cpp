@@ -1,0 +1,81 @@
+#include <string>
+
+#include "core/answer/estimate.hpp"
+
+namespace wireplan {
+
+namespace {
+
+class Notes {
+ public:
+  void info(std::string path, std::string text) { list_.push_back({Severity::info, std::move(path), std::move(text)}); }
+  void warning(std::string path, std::string text) { list_.push_back({Severity::warning, std::move(path), std::move(text)}); }
+  std::vector<Note> take() { return std::move(list_); }
+
+ private:
+  std::vector<Note> list_;
+};
+
+std::string of(Count n) { return std::to_string(n); }
+
+// What is legal but costs something the reader may not expect.
+void note_layout(const Plan& p, Notes& n) {
+  const Model& m = p.model;
+  const Parallel& l = p.parallel;
+  if (!m.opaque) {
+    if (l.tensor > 1 && m.num_key_value_heads % l.tensor != 0)
+      n.warning("parallel.tensor", of(m.num_key_value_heads) + " KV heads do not divide by tensor " + of(l.tensor) + ": they are replicated on the ranks that share one");
+    if (const Count padded = padded_vocabulary(m, l.framework, l.tensor); padded != m.vocab_size)
+      n.info("model.vocab_size", "vocabulary of " + of(m.vocab_size) + " is padded to " + of(padded));
+    if (l.pipeline * l.virtual_stages > 1 && m.num_layers % (l.pipeline * l.virtual_stages) != 0)
+      n.info("parallel.pipeline", "embedding and head each take the place of a layer: first and last stage hold one layer less");
+    if (m.max_position_embeddings > 0 && p.training.sequence_length > m.max_position_embeddings)
+      n.warning("training.sequence_length", "sequence of " + of(p.training.sequence_length) + " is longer than the " + of(m.max_position_embeddings) + " positions the model was made for");
+  }
+  if (l.data_sharding == DataSharding::zero1 && l.data * l.context == 1)
+    n.info("parallel.data_sharding", "zero1 over one rank shards nothing");
+  if (l.sequence_parallel && l.tensor == 1) n.info("parallel.sequence_parallel", "has no effect with tensor 1");
+}
+
+// What this version calculates coarsely, or carries without using it.
+void note_depth(const Plan& p, const Estimate& e, Notes& n) {
+  n.info("memory.parts.activations", "provisional: activations and temporaries are a first inventory of saved tensors; model states are exact");
+  n.info("memory.reserved_bytes", "provisional: allocator slack and runtime are typical shares, not measured on this machine");
+  n.info("step.time_s", "provisional: compute is a roofline at the part's attainable clock, overlap a closed rule per framework");
+  if (!e.communication.empty())
+    n.info("communication", "provisional: every collective is priced as a ring over the node's wiring at NCCL planning rates; trees, NVLS and the user's own measurements are not used yet");
+  if (p.model.moe) n.info("model.moe", "routing is taken as balanced over the experts");
+  const Training& t = p.training;
+  if (t.details)
+    n.warning("training.details", "of these switches only optimizer_kernel, gradient_as_bucket_view and lora_dropout change the numbers yet");
+  if (!p.parallel.deepspeed.empty()) n.warning("parallel.deepspeed", "is carried but not used yet: buckets and limits are DeepSpeed's defaults");
+  if (!p.cluster.profile.empty()) n.warning("cluster.profile", "is carried but not used yet: times come from formulas");
+  if (t.sequence_length_mean) n.warning("training.sequence_length_mean", "is carried but not used yet: every sequence counts at its full length");
+  if (t.offload.optimizer || t.offload.parameters || t.offload.activations)
+    n.warning("training.offload", "offload copies are counted as not overlapped with compute, the optimizer's work on the host is left out");
+  if (is_low_precision(t.parameter_dtype))
+    n.warning("training.parameter_dtype", "the copies and casts of " + std::string(name_of(t.parameter_dtype)) + " recipes are not counted yet: weights as 16 bit, activations as 16 bit");
+  if (t.optimizer == Optimizer::adafactor) n.info("training.optimizer", "adafactor's factored states are counted per matrix of an average layer");
+  if (t.optimizer == Optimizer::adamw_8bit_paged) n.warning("training.optimizer", "paged states are counted on the GPU: the driver moves them to the host only under pressure");
+}
+
+// Whether figures of the machine are guesses.
+void note_machine(const Plan& p, Notes& n) {
+  for (const Assumption& a : p.cluster.node.assumed) n.info("cluster.node." + a.path, "assumed " + a.value + ": " + a.why);
+  if (matrix_peak(p.cluster.node.gpu, p.training.parameter_dtype).value <= 0)
+    n.warning("cluster.node.gpu", "no matrix-product rate is known for " + p.cluster.node.gpu.name + ": compute time is left out");
+  if (p.cluster.node.gpu.reported.value <= 0)
+    n.info("memory.capacity_bytes", "nominal size: what a process sees on " + p.cluster.node.gpu.name + " is not known");
+}
+
+}  // namespace
+
+std::vector<Note> notes(const Plan& plan, const Estimate& estimate) {
+  Notes n;
+  note_layout(plan, n);
+  note_depth(plan, estimate, n);
+  note_machine(plan, n);
+  return n.take();
+}
+
+}  // namespace wireplan

@@ -1,0 +1,31 @@
+#include "core/capi/wireplan.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "core/text/answer_json.hpp"
+#include "core/text/request.hpp"
+
+namespace {
+
+// A copy that the caller frees with wireplan_free.
+char* copied(const std::string& text) {
+  char* copy = static_cast<char*>(std::malloc(text.size() + 1));
+  if (copy != nullptr) std::memcpy(copy, text.c_str(), text.size() + 1);
+  return copy;
+}
+
+}  // namespace
+
+char* wireplan_call(const char* command, const char* json) {
+  using namespace wireplan;
+  Result<Json> request = parse_json(json == nullptr ? "" : json);
+  if (!request) return copied(dump_json(write_errors(request.errors())));
+  Result<Json> document = answer(command == nullptr ? "" : command, request.value(), Presets());
+  return copied(dump_json(document ? document.value() : write_errors(document.errors())));
+}
+
+void wireplan_free(char* text) { std::free(text); }
+
+const char* wireplan_version(void) { return wireplan::kEngineVersion.data(); }

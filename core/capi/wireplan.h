@@ -1,0 +1,27 @@
+/* The C ABI: JSON in, JSON out. Used by the web module and by other languages. */
+#ifndef WIREPLAN_H
+#define WIREPLAN_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Runs one command on a JSON request and returns a JSON document (or {"errors":[...]}), null only when memory runs out.
+   STATED is a plan document, a scenario id or a link (both strings), or {"plan":STATED, "set":[["path", value],...]}.
+     estimate     STATED -> the estimate
+     explain      {"plan":STATED, "path":"memory.states.parameters"} -> where that number comes from
+     compare      {"plans":[STATED,...]} -> the comparison; the first is the baseline
+     render       {"plan":STATED or "plans":[STATED,...], "format":"text|markdown|csv", "unit":"GB|GiB"} -> {"text"};
+                  with "path" beside "plan": the explanation of that number
+     presets      {} -> all kinds; {"kind":"models"} -> {"kind","presets":[{"id","name",...}]}; with "id": that document
+     parse_link   {"link":"#v=1&..."} -> {"plan","view","notes"}
+     format_link  STATED -> {"link"}
+   The caller frees the result with wireplan_free. */
+char* wireplan_call(const char* command, const char* json);
+void wireplan_free(char* text);
+const char* wireplan_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

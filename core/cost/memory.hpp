@@ -1,0 +1,95 @@
+// Bytes on one GPU: model states exactly, activations by an inventory of saved tensors, and the moment of the step at which
+// their sum is largest. Provisional except for the states; the estimate says so in its notes.
+//
+// Notation: P parameters of the stage on one rank before data sharding, X those of its routed experts, N and M the ranks that
+// share a sharded state (dense, experts); T tokens of a micro-batch, t tensor, V padded vocabulary, m micro-batches.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/base/units.hpp"
+#include "core/count/parameters.hpp"
+#include "core/describe/plan.hpp"
+
+namespace wireplan {
+
+// Constants of frameworks and drivers that no plan states (assets/measurements/memory.json).
+struct MemoryConstants {
+  double unavoidable_fragmentation = 0.02;  // of allocated: what the allocator cannot give back before it fails
+  double slack_segments = 0.07, slack_default = 0.22, slack_megatron = 0.028;  // reserved over allocated, minus one
+  double band_exact = 0.03, band_moe = 0.20, band_default = 0.08;              // relative half widths of the allocated band
+  double band_fragmentation = 0.06;         // upper end of the fragmentation
+  Bytes context{0.5 * 1073741824.0};        // CUDA context and kernels of a part not listed
+  struct Context { std::string architecture; Bytes bytes; };
+  std::vector<Context> contexts;
+  Bytes communicator{0.35 * 1073741824.0};  // per process group of two or more ranks that is used
+  Bytes workspaces{2 * 8.125 * 1048576.0};  // matrix-product workspaces that stay allocated
+  double deepspeed_bucket_elements = 5e8;
+  std::string source;
+};
+
+struct StateBytes {  // what a GPU keeps of each. Exact: elements × bytes, elements divided over the ranks that share them
+  Bytes parameters, gradients, master_weights, optimizer_states;
+  Bytes total() const { return parameters + gradients + master_weights + optimizer_states; }
+};
+
+// bytes = ceil(per_element·(ceil(dense / dense_ranks) + ceil(experts / expert_ranks)) + frozen)
+struct StateTerm {
+  double per_element = 0, dense = 0, dense_ranks = 1, experts = 0, expert_ranks = 1;
+  Bytes frozen;  // base weights that are not trained (adapters)
+  Bytes bytes() const;
+};
+
+// Alive at one moment of the step; adds up to the allocated bytes of that moment.
+struct MemoryParts {
+  Bytes parameters, gradients, master_weights, optimizer_states, activations, logits, unsharded_parameters, communication_buffers, temporary;
+  Bytes total() const {
+    return parameters + gradients + master_weights + optimizer_states + activations + logits + unsharded_parameters + communication_buffers + temporary;
+  }
+};
+
+enum class Moment : unsigned char { loss, backward_last_layer, backward_first_layer, optimizer };
+
+// What the parts of the peak are made of, for explanation. activations = dense_passes·kept_dense + moe_passes·kept_moe +
+// working_set + ends;  logits = per_logit·logits;  unsharded_parameters = per_gathered·(root + units·unit).
+struct MemoryTerms {
+  double dense_passes = 0, moe_passes = 0;  // layers × micro-batches alive
+  Bytes kept_dense, kept_moe;               // one layer, one micro-batch
+  Bytes working_set;                        // one recomputed layer while its backward runs
+  Bytes ends;                               // embedding output, final norm
+  double per_logit = 0, logits = 0;
+  double per_gathered = 0, root = 0, units = 0, unit = 0;
+  Bytes buckets;
+  Bytes workspaces, unit_gradient, transient, optimizer_temporaries;
+};
+
+struct StageMemory {
+  StateBytes states;
+  StateTerm parameter_term, gradient_term, master_term, optimizer_term;
+  MemoryParts parts;       // at the peak
+  MemoryTerms terms;       // at the peak
+  Moment moment = Moment::loss;
+  Count layer = 0;         // of the backward moments, 0-based over the model
+  Bytes after_forward, after_backward, between_steps, load, initialize, first_step, save;
+  Bytes after_forward_layers, after_forward_ends;  // after_forward = ceil of their sum
+};
+
+// Memory of the fullest rank of every pipeline stage, first to last. `trained`: what of the stages is trained (adapters only
+// under LoRA, else the same as `stages`).
+std::vector<StageMemory> stage_memory(const Plan& plan, const std::vector<StageParameters>& stages, const std::vector<StageParameters>& trained,
+                                      const MemoryConstants& constants);
+
+// What the offload settings move to the host memory of one rank.
+Bytes offloaded_bytes(const Plan& plan, const StageMemory& stage);
+
+// Bytes of optimizer state a trained parameter has: adamw 2 states of the state type, lion and sgd-momentum 1, sgd 0,
+// adamw-8bit 2 × (1 + 4/256) [one fp32 scale per 256], adafactor a row and a column vector per matrix, muon one state for
+// matrices and two for embedding and head. Exact for all but adafactor.
+double optimizer_state_bytes_per_parameter(const Plan& plan);
+
+// Layers of micro-batches a stage holds at its deepest point: 1F1B min(m, p-i)·L_i, GPipe m·L_i, zero-bubble and DualPipe as
+// published. Source: [zerobubble24], [dualpipe]; interleaved by counting chunk passes. Exact for 1F1B and GPipe.
+double layer_passes_in_flight(const Plan& plan, int stage, Count layers);
+
+}  // namespace wireplan

@@ -1,0 +1,151 @@
+// From a stated node to its graph, routes on it, what a ring of GPUs loads, and how long a collective takes.
+//
+// Notation: n ranks of a group, N nodes it spans, g = n/N of them on a node, S nccl-tests size of a call, V bytes a rank passes on
+// (bus factor · S), B bus bandwidth: the rate at which every rank of the group passes on V at the same time.
+//
+// Rates of links are NCCL's planning rates unless the user stated a rate himself; data-sheet rates stand beside them as `nominal`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/units.hpp"
+#include "core/count/groups.hpp"
+#include "core/count/messages.hpp"
+#include "core/describe/cluster.hpp"
+
+namespace wireplan {
+
+// Constants the wiring is judged with (assets/measurements/links.json): data with source and date, read by core/text.
+struct LinkConstants {
+  // One class of links. Fitted on [published-nccl-tests]; `basis` in the file says how well each row is founded.
+  struct Class {
+    std::string name;              // "nvswitch", "mesh", "xgmi", "bridge", "pcie-switch", "pcie-host", "host-memory", "network"
+    int generation = 0;            // of NVLink or PCIe; 0: the row for every generation that has none of its own
+    Seconds launch, hop;           // L0, h: time of an empty collective, per ring step
+    double efficiency = 1;         // reached share of the planning rate
+    double efficiency_many = 1;    // the same where the root ports of more than two GPUs meet in one host bridge
+    BytesPerSecond copy;           // C: rate at which a rank copies its own block; 0: not counted
+    Seconds fill, fill_per_step;   // a0, a1: what filling the pipeline of the bandwidth protocol costs, F = a0 + a1·steps; 0: not counted
+    double low_latency_share = 1;  // rho: share of B that the low-latency protocol of small messages reaches
+    double all_to_all_efficiency = 1;
+    Seconds all_to_all_fill;
+    double all_to_all_low_latency_share = 1;
+    double band = 0.2;             // relative half width of the stated time band
+  };
+  std::vector<Class> classes;
+  // NCCL planning rates per link and direction, and data-sheet rates [nccl-topo]: index = generation (NVLink 1..5, PCIe 1..6 at x16).
+  std::vector<BytesPerSecond> nvlink_per_link, nvlink_per_link_nominal, pcie_x16, pcie_x16_nominal;
+  BytesPerSecond nvlink_ga10x_per_link;  // the slower NVLink 3 of GA102 cards (14 GB/s nominal)
+  double xgmi_of_nominal = 0.75;         // planned share of an AMD GPU's link
+  BytesPerSecond c2c, c2c_nominal;       // Grace to its GPU
+  struct Socket { std::string nccl_class; BytesPerSecond rate; };
+  std::vector<Socket> sockets;           // between CPU sockets, by class of CPU
+  struct FabricRate {                    // the last row that matches counts
+    Fabric fabric = Fabric::infiniband;
+    bool gpudirect = true;
+    BytesPerSecond node_from, nic_from;  // holds from this sum of a node's NICs, and this rate of one, on
+    double efficiency = 0.8;             // reached share of the NICs' rate
+    Seconds latency;                     // l: taken (1.6 + log2 N) times
+    Seconds fill;                        // An: as F above, for the network
+    Bytes fill_bytes;                    // vn: V at which half of it is spent
+  };
+  std::vector<FabricRate> fabrics;
+  std::string source;
+};
+
+// The graph of a node. Short-hands expand; a graph is taken as it is, its unstated rates filled in from the constants.
+// Component order: GPUs by index, cpu0.. (one per socket), then the PCIe groups in turn (switchN, its NICs nicN), the NVSwitch last.
+// A link's first end is the one farther from the CPU. `nics` overrides the node's own count (-1: as the node says); they are then
+// spread over its PCIe groups. Never fails for a node that validate() accepted.
+WiringGraph wiring_graph(const Node& node, const LinkConstants& constants, int nics = -1);
+
+// The nearest way two GPUs reach each other, from best to worst. host_memory: no peer access, copies through a buffer in host memory.
+enum class PathKind : unsigned char { self, nvlink, nvswitch, pcie_switch, host_bridge, sockets, host_memory, none };
+
+// A node and network made ready for many estimates: graph and all routes between GPUs.
+struct PreparedCluster {
+  const Cluster* cluster = nullptr;
+  const LinkConstants* constants = nullptr;
+  WiringGraph graph;
+  struct Step { int link; bool forward; };  // forward: from links[link].a to .b
+  struct Route {
+    PathKind kind = PathKind::none;
+    std::uint32_t first = 0, count = 0;  // into `steps`
+    BytesPerSecond rate;                 // planning rate of the slowest link
+  };
+  std::vector<Route> routes;             // gpus × gpus, row by row
+  std::vector<Step> steps;
+  int gpus = 0;
+  bool switched = false;                 // every pair meets in the NVSwitch alone: any subset is as good as any other
+  const Route& route(int from, int to) const {
+    return routes[static_cast<std::size_t>(from) * static_cast<std::size_t>(gpus) + static_cast<std::size_t>(to)];
+  }
+};
+// Keeps pointers to both arguments.
+PreparedCluster prepare(const Cluster& cluster, const LinkConstants& constants);
+
+// Load of one direction of one link while a collective runs: what it carries is flows × bus bandwidth.
+struct LinkLoad {
+  int link = 0;
+  bool forward = true;   // a -> b
+  double flows = 0;      // ring edges that cross it in that direction; fractions where several rings share the traffic
+};
+
+// How the rings of a group kind lie on the graph.
+struct RingOnWiring {
+  BytesPerSecond bus_bandwidth;   // what each rank can pass around: min over links of efficiency · rate / flows
+  std::string_view link_class;    // names the row of LinkConstants that bounds it: "network" or the class of the slowest path inside the node
+  int bottleneck_link = -1;       // index into graph.links, -1: none, or not a single one
+  int bottleneck_component = -1;  // what binds where it is no link alone: a crowded host bridge (cpu), a GPU all of whose direct links are in use
+  std::string bottleneck;         // for people: "xGMI cpu0–cpu1", "PCIe 4 ×16 gpu0–switch0", "8 × 400 Gbit/s InfiniBand"
+  BytesPerSecond bottleneck_rate;     // planning rate of that link, one direction
+  BytesPerSecond bottleneck_nominal;  // its data-sheet rate, 0 when not known
+  std::vector<LinkLoad> loads;    // every link the groups use (node 0)
+  std::vector<int> order;         // GPU indices on node 0 in the order the ring of the first group visits them
+  bool uses_host_memory = false;  // P2P is off: copies go through host memory
+
+  // What collective_time needs besides.
+  BytesPerSecond pair_bandwidth;        // of send_recv between neighbouring ranks, all groups at once
+  BytesPerSecond all_to_all_bandwidth;  // V of all_to_all over its time, inside the node
+  BytesPerSecond network_bandwidth;     // a group's share of the NICs of a node (of an NVLink domain), 0 on one node
+  int per_node = 1;                     // ranks in an NVLink domain or node
+  int nodes = 1;                        // NVLink domains or nodes
+  int class_row = -1;                   // into LinkConstants::classes: the part inside the node
+  int fabric_row = -1;                  // into LinkConstants::fabrics, -1: no network
+};
+
+// The rings over groups of `shape`, all groups of the kind at once. ranks < 2: bus_bandwidth 0 and no loads.
+//   B = min over links of efficiency · rate / flows;  several nodes: min(B, NICs · rate · efficiency · share / groups)
+// Rings are searched like NCCL does ([nccl-search]: widest, then nearest), each half of the traffic runs round in each direction, and
+// rings over direct NVLinks use all parallel links at once. Kind: estimate, band in LinkConstants::Class::band.
+// Provisional: not NCCL's own search (discrete speeds, channel limits, its P2P level), no NVLS and no trees.
+// Test: tests/core/cost/wiring_ring_test.cpp.
+RingOnWiring ring_on_wiring(const PreparedCluster& cluster, const GroupShape& shape);
+
+// The bandwidth of `ring` that holds for a collective.
+BytesPerSecond bandwidth_of(const RingOnWiring& ring, Collective collective);
+
+// Time of one call by its parts.
+struct CollectiveParts {
+  Seconds start;    // L0 + h·steps
+  Seconds network;  // l·(1.6 + log2 N)·p
+  Seconds wire;     // V / B
+  Seconds copy;     // (S/n) / C
+  Seconds fill;     // F·V / (V + v0)
+  double band = 0;
+  Seconds total() const { return start + network + wire + copy + fill; }
+};
+CollectiveParts collective_parts(const PreparedCluster& cluster, const RingOnWiring& ring, Collective collective, int ranks, int nodes, Bytes size);
+
+// Time of one call:
+//   one node       T = L0 + h·k + V/B + (S/n)/C + F·V/(V + v0)     v0 = F·B/(1/rho - 1)
+//   several nodes  T = L0 + h·k + l·(1.6 + log2 N)·p + V/B + An·(1 + log2 N)/2·p·V/(V + vn)     p = 1 all_reduce, 0.6 others
+//   V = factor·S, k = 2(g-1) for all_reduce, 1 for send_recv, 1.5 + 0.35(g-2) for all_to_all, g-1 for the others.
+// Source: [nccl-tests-perf] for the factor, form and constants fitted on [published-nccl-tests] (LinkConstants).
+// Valid S >= 0, ranks >= 1 (1 gives 0). Kind: estimate. Test: tests/core/cost/wiring_time_test.cpp.
+Range<Seconds> collective_time(const PreparedCluster& cluster, const RingOnWiring& ring, Collective collective, int ranks, int nodes, Bytes size);
+
+}  // namespace wireplan

@@ -1,0 +1,42 @@
+// Which ranks talk to each other: the process groups of a layout, and how they lie on nodes and GPUs.
+#pragma once
+
+#include <vector>
+
+#include "core/describe/plan.hpp"
+
+namespace wireplan {
+
+// The groups a layout communicates in. `data` is data × context for dense parameters; shard/replicate split it for HSDP
+// (and ZeRO-1 with shard_group); expert_data is the data group of routed experts; expert_tensor cuts one expert; embedding is
+// the first and the last stage of a pipeline, which share a tied embedding.
+enum class GroupKind : unsigned char { tensor, pipeline, context, expert, data, shard, replicate, expert_data, expert_tensor, embedding };
+template <> inline constexpr std::array<std::string_view, 10> kNames<GroupKind> = {
+    "tensor", "pipeline", "context", "expert", "data", "shard", "replicate", "expert-data", "expert-tensor", "embedding"};
+
+// How the groups of one kind lie on the machine. All groups of a kind run at the same time; by symmetry node 0 shows the load.
+struct GroupShape {
+  int ranks = 1;      // n: ranks of one group
+  int nodes = 1;      // q: nodes one group spans (the most where uneven)
+  int per_node = 1;   // g: ranks of one group on a node (the most where uneven)
+  // GPU indices on node 0, one list per group that has ranks there, in ring order of ranks.
+  std::vector<std::vector<int>> local;
+  friend bool operator==(const GroupShape&, const GroupShape&) = default;
+};
+
+// n of the groups of `kind`, without looking at the machine. Exact.
+Count group_size(const Plan& plan, GroupKind kind);
+
+// what: shape of the groups of `kind` under plan.parallel.order and placement. Rank r sits on GPU placement[r] (or r); GPU index
+// i is GPU i mod gpus_per_node of node i div gpus_per_node.
+// formula: rank = Σ coordinate · stride, strides grow in the order of `order`. Dense layers count tp·cp·dp·pp (ep has size 1),
+// routed experts e_t·ep·dp_e·pp with dp_e = world/(e·e_t·p) (cp has size 1): two views of the same ranks.
+// source: [megatron-lm] parallel_state RankGenerator.  valid: after validate(plan) passed. count.
+// test: groups_test.cpp, every rank is in exactly one group of each kind. Work: ranks of node 0, not of the world, unless
+// the plan has a placement or an order that tears the group apart.
+GroupShape group_shape(const Plan& plan, GroupKind kind);
+
+// Ranks of the group of `kind` that rank r belongs to, in order. Middle stages have an `embedding` group of their own rank.
+std::vector<int> group_ranks(const Plan& plan, GroupKind kind, int rank);
+
+}  // namespace wireplan

@@ -1,0 +1,169 @@
+#include "core/count/parameters.hpp"
+
+#include <algorithm>
+
+#include "core/count/tensors.hpp"
+
+namespace wireplan {
+namespace {
+
+constexpr Storage kPlain{false, false, true};
+
+LayerParameters by_part(const TensorList& list) {
+  LayerParameters p;
+  for (const Tensor& x : list) {
+    switch (x.part) {
+      case Part::attention_matrix: p.attention_matrices += x.elements(); break;
+      case Part::attention_vector: p.attention_vectors += x.elements(); break;
+      case Part::mlp_matrix: p.mlp_matrices += x.elements(); break;
+      case Part::mlp_vector: p.mlp_vectors += x.elements(); break;
+      case Part::expert: p.experts += x.elements(); break;
+      case Part::router: p.router += x.elements(); break;
+      case Part::norm: case Part::embedding: case Part::head: p.norms += x.elements(); break;
+    }
+  }
+  return p;
+}
+
+bool is_v_shaped(PipelineSchedule s) { return s == PipelineSchedule::zb_v || s == PipelineSchedule::dualpipe_v; }
+
+// First layer of piece `piece` of `pieces`.
+Count first_layer(Count layers, Count pieces, Count piece) {
+  if (layers % pieces == 0) return layers / pieces * piece;
+  if ((layers + 2) % pieces == 0) return std::clamp<Count>((layers + 2) / pieces * piece - 1, 0, layers);
+  return layers / pieces * piece + std::min(piece, layers % pieces);
+}
+
+void add_piece(StageLayers& stage, const Model& model, Count pieces, Count piece) {
+  const Count layers = layers_of(model);
+  const Count begin = first_layer(layers, pieces, piece), end = piece + 1 == pieces ? layers : first_layer(layers, pieces, piece + 1);
+  const Count moe = moe_layers_between(model, begin, end);
+  stage.moe += moe;
+  stage.dense += end - begin - moe;
+  stage.embeddings += piece == 0;
+  stage.heads += piece + 1 == pieces;
+}
+
+struct Share {
+  double dense = 0, experts = 0, buffers = 0, tensors = 0;
+};
+Share share_of(const TensorList& list) {
+  Share s;
+  for (const Tensor& x : list) {
+    (x.part == Part::expert ? s.experts : s.dense) += x.elements();
+    if (x.is_buffer) s.buffers += x.elements();
+  }
+  s.tensors = tensors_of(list);
+  return s;
+}
+
+}  // namespace
+
+bool is_moe_layer(const Model& m, Count layer) {
+  return m.moe && layer >= m.moe->first_dense_layers && (layer + 1) % std::max<Count>(m.moe->every, 1) == 0;
+}
+
+Count moe_layers_between(const Model& m, Count begin, Count end) {
+  if (!m.moe || m.opaque) return 0;
+  const Count every = std::max<Count>(m.moe->every, 1);
+  begin = std::max(begin, m.moe->first_dense_layers);
+  return begin < end ? end / every - begin / every : 0;
+}
+
+Count layers_of(const Model& m) { return m.opaque ? std::max<Count>(m.opaque->units, 1) : m.num_layers; }
+
+Count padded_vocabulary(const Model& m, Framework framework, Count tensor) {
+  const Count multiple = framework == Framework::megatron ? 128 * tensor : tensor;
+  return multiple > 0 ? (m.vocab_size + multiple - 1) / multiple * multiple : m.vocab_size;
+}
+
+ModelParameters count_parameters(const Model& m) {
+  ModelParameters p;
+  if (m.opaque) {
+    p.dense_layers = layers_of(m);
+    p.total = p.active = double(m.opaque->parameters);
+    return p;
+  }
+  p.moe_layers = moe_layers_between(m, 0, m.num_layers);
+  p.dense_layers = m.num_layers - p.moe_layers;
+  p.dense_layer = by_part(layer_tensors(m, false, kPlain));
+  if (m.moe) p.moe_layer = by_part(layer_tensors(m, true, kPlain));
+  p.embedding = elements_of(embedding_tensors(m, double(m.vocab_size)));
+  for (const Tensor& x : head_tensors(m, double(m.vocab_size))) (x.part == Part::head ? p.head : p.final_norm) += x.elements();
+  p.total = double(p.dense_layers) * p.dense_layer.total() + double(p.moe_layers) * p.moe_layer.total() + p.embedding + p.head + p.final_norm;
+  p.active = p.total;
+  if (m.moe) {
+    const double idle = double(m.moe->num_experts - m.moe->experts_per_token) / double(m.moe->num_experts);
+    p.active -= double(p.moe_layers) * p.moe_layer.experts * idle;
+  }
+  return p;
+}
+
+StageLayers stage_layers(const Model& model, const Parallel& parallel, Count stage) {
+  const Count p = std::max<Count>(parallel.pipeline, 1);
+  StageLayers s;
+  if (is_v_shaped(parallel.pipeline_schedule) && p > 1) {
+    add_piece(s, model, 2 * p, stage);
+    add_piece(s, model, 2 * p, 2 * p - 1 - stage);
+  } else if (parallel.pipeline_schedule == PipelineSchedule::dualpipe && p > 1) {
+    add_piece(s, model, p, stage);
+    add_piece(s, model, p, p - 1 - stage);
+  } else {
+    const Count v = p > 1 ? std::max<Count>(parallel.virtual_stages, 1) : 1;
+    for (Count chunk = 0; chunk < v; ++chunk) add_piece(s, model, p * v, chunk * p + stage);
+  }
+  return s;
+}
+
+bool has_tied_copies(const Model& model, const Parallel& parallel) {
+  return !model.opaque && model.tie_word_embeddings && parallel.pipeline > 1 && !is_v_shaped(parallel.pipeline_schedule);
+}
+
+std::vector<StageParameters> stage_parameters(const Model& m, const Parallel& parallel) {
+  const Storage storage = storage_of(m, parallel.framework);
+  const double rows = double(padded_vocabulary(m, parallel.framework, parallel.tensor));
+  const Share dense_layer = share_of(on_rank(layer_tensors(m, false, storage), m, parallel));
+  const Share moe_layer = m.moe && !m.opaque ? share_of(on_rank(layer_tensors(m, true, storage), m, parallel)) : Share{};
+  const TensorList embedding_list = on_rank(embedding_tensors(m, rows), m, parallel);
+  const Share embedding = share_of(embedding_list), head = share_of(on_rank(head_tensors(m, rows), m, parallel));
+  const bool copies = has_tied_copies(m, parallel);
+  std::vector<StageParameters> stages(std::size_t(std::max<Count>(parallel.pipeline, 1)));
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    const StageLayers layers = stage_layers(m, parallel, Count(i));
+    StageParameters& s = stages[i];
+    s.layers = layers.total();
+    s.embedding = layers.embeddings * embedding.dense;
+    s.head = layers.heads * head.dense;
+    double tensors = double(layers.dense) * dense_layer.tensors + double(layers.moe) * moe_layer.tensors +
+                     layers.embeddings * embedding.tensors + layers.heads * head.tensors;
+    const int tied = copies ? std::max(layers.heads - layers.embeddings, 0) : 0;  // dualpipe stages hold both ends: one tensor
+    if (tied > 0 && embedding_list.size() > 0) {
+      s.head += tied * embedding_list[0].elements();
+      tensors += tied;
+    }
+    s.dense = double(layers.dense) * dense_layer.dense + double(layers.moe) * moe_layer.dense + s.embedding + s.head;
+    s.experts = double(layers.dense) * dense_layer.experts + double(layers.moe) * moe_layer.experts;
+    s.buffers = double(layers.moe) * moe_layer.buffers;
+    s.largest_layer = std::max(layers.dense > 0 ? dense_layer.dense + dense_layer.experts : 0,
+                               layers.moe > 0 ? moe_layer.dense + moe_layer.experts : 0);
+    s.tensors = Count(tensors);
+  }
+  return stages;
+}
+
+std::vector<StageParameters> stage_adapters(const Model& m, const Lora& lora, const Parallel& parallel) {
+  const Share dense_layer = share_of(adapter_tensors(on_rank(layer_tensors(m, false, kPlain), m, parallel), lora));
+  const Share moe_layer = m.moe && !m.opaque ? share_of(adapter_tensors(on_rank(layer_tensors(m, true, kPlain), m, parallel), lora)) : Share{};
+  std::vector<StageParameters> stages(std::size_t(std::max<Count>(parallel.pipeline, 1)));
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    const StageLayers layers = stage_layers(m, parallel, Count(i));
+    StageParameters& s = stages[i];
+    s.layers = layers.total();
+    s.dense = double(layers.dense) * dense_layer.dense + double(layers.moe) * moe_layer.dense;
+    s.largest_layer = std::max(layers.dense > 0 ? dense_layer.dense : 0, layers.moe > 0 ? moe_layer.dense : 0);
+    s.tensors = Count(double(layers.dense) * dense_layer.tensors + double(layers.moe) * moe_layer.tensors);
+  }
+  return stages;
+}
+
+}  // namespace wireplan

@@ -1,0 +1,21 @@
+// What a framework does when the plan does not say: the defaults that depend on framework and data sharding.
+#pragma once
+
+#include <vector>
+
+#include "core/describe/parallel.hpp"
+
+namespace wireplan {
+
+// When gradients are synchronised: DDP, ZeRO-1 and everything of Megatron once per step; ZeRO-2/3, FSDP and HSDP in every micro-batch
+// (PyTorch and DeepSpeed reduce as soon as a shard's owner can take it, unless told otherwise).
+GradientSync default_gradient_sync(Framework framework, DataSharding sharding);
+
+// What runs beside compute: PyTorch overlaps gradient reduction and FSDP's gathers; Megatron overlaps nothing until its flags are
+// set; DeepSpeed overlaps by default at stage 3 only.
+Overlap default_overlap(Framework framework, DataSharding sharding);
+
+// The data shardings a framework has, in order of how much they divide.
+std::vector<DataSharding> shardings_of(Framework framework);
+
+}  // namespace wireplan

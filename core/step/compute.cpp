@@ -1,0 +1,145 @@
+#include "core/step/compute.hpp"
+
+#include <algorithm>
+
+#include "core/base/math.hpp"
+#include "core/cost/activations.hpp"
+#include "core/cost/memory.hpp"
+#include "core/count/flops.hpp"
+
+namespace wireplan {
+
+double matrix_efficiency(const Gpu& gpu, FlopsPerSecond peak, double power_limit_w, const EfficiencyConstants& k) {
+  const double watts = power_limit_w > 0 ? power_limit_w : gpu.tdp_w;
+  if (watts <= 0 || peak.value <= 0) return k.reference;
+  const double per_tflops = watts / (peak.value / 1e12);
+  const double clocked = k.reference * power(per_tflops / k.reference_w_per_tflops, k.power_exponent);
+  return power(power(clocked, -8) + power(k.ceiling, -8), -1.0 / 8);
+}
+
+namespace {
+
+// Seconds of work at a rate; a rate that is not known counts as no time (the estimate warns about it).
+Seconds time_at(Flops work, FlopsPerSecond rate) { return rate.value > 0 ? work / rate : Seconds(0); }
+Seconds time_at(Bytes work, BytesPerSecond rate) { return rate.value > 0 ? work / rate : Seconds(0); }
+
+double elementwise_factor(const Plan& p, const EfficiencyConstants& k) {
+  switch (p.training.kernels) {
+    case Kernels::eager: return k.elementwise_eager;
+    case Kernels::compiled: return k.elementwise_compiled;
+    case Kernels::fused: return k.elementwise_fused;
+  }
+  return k.elementwise_eager;
+}
+
+// Passes over memory of norms, residuals, rotary and activation of one layer, forward and backward, in bytes at best fusion.
+struct LayerTraffic { double forward = 0, backward = 0; };
+LayerTraffic layer_traffic(const Plan& p) {
+  const Model& m = p.model;
+  const double T = tokens_per_micro_batch(p), Tp = tokens_outside_tensor_parallel(p), t = static_cast<double>(p.parallel.tensor);
+  const double h = static_cast<double>(m.hidden_size), d = static_cast<double>(m.head_dim);
+  const double heads = static_cast<double>(m.num_attention_heads + m.num_key_value_heads);
+  double f = static_cast<double>(m.intermediate_size);
+  double permuted = 0;
+  if (m.moe) {
+    const double K = static_cast<double>(m.moe->experts_per_token);
+    f = static_cast<double>(m.moe->intermediate_size) * K + static_cast<double>(m.moe->shared_intermediate_size);
+    permuted = 7 * 2 * T * K * h / t;  // gather to experts and back
+  }
+  const double rotary = 4 * T * heads * d / t;
+  const double gated = is_gated(m.mlp) ? 1 : 0;
+  return {20 * Tp * h + rotary + 2 * T * f / t * (2 + gated) + permuted, 24 * Tp * h + rotary + 2 * T * f / t * (3 + 2 * gated) + permuted};
+}
+
+double loss_bytes(const Plan& p) {  // memory traffic per logit, forward and backward
+  switch (p.training.loss) {
+    case Loss::logits_fp32: return 24;
+    case Loss::fused: return 10;
+    case Loss::chunked: return 14;
+  }
+  return 24;
+}
+
+// Fused attention, forward and backward. The exponentials of the softmax run on the special function units beside the matrix unit:
+//   t_f = F·(1/(fa_e·e·peak) + fa_k/(4d·SFU))·(1 + 256/s),  SFU = 16 per SM and clock;  t_b = fa_b·(2.5·matrix + 2·exponential part)
+struct AttentionTime { Seconds forward, backward; };
+AttentionTime attention_time(const Plan& p, Flops flops, FlopsPerSecond rate, const EfficiencyConstants& k) {
+  const Gpu& g = p.cluster.node.gpu;
+  const double s = static_cast<double>(p.training.sequence_length);
+  const double fill = 1 + 256 / s;
+  const double matmul = time_at(flops, rate * k.attention_matmul).value;
+  double exponential = 0;
+  const double sfu = 16.0 * g.sm_count * g.boost_clock_hz;
+  const double d = static_cast<double>(p.model.mla ? p.model.mla->qk_nope_head_dim + p.model.mla->qk_rope_head_dim : p.model.head_dim);
+  if (sfu > 0 && d > 0) exponential = flops.value / (4 * d) * k.attention_exponential / sfu;
+  return {Seconds((matmul + exponential) * fill), Seconds(k.attention_backward * (2.5 * matmul + 2 * exponential) * fill)};
+}
+
+}  // namespace
+
+ComputeCost stage_compute(const Plan& p, const StageParameters& stage, double trained, bool is_last, const EfficiencyConstants& k) {
+  ComputeCost cost;
+  const Gpu& g = p.cluster.node.gpu;
+  const double b = static_cast<double>(p.training.micro_batch_size);
+  const double t = static_cast<double>(p.parallel.tensor), c = static_cast<double>(p.parallel.context);
+  const BytesPerSecond memory = g.hbm * k.memory;
+  // Peak of the dtype the linear layers multiply in; attention and head stay 16-bit.
+  const FlopsPerSecond peak = matrix_peak(g, p.training.parameter_dtype);
+  const DType wide = p.training.parameter_dtype == DType::fp16 || p.training.parameter_dtype == DType::fp32 ? p.training.parameter_dtype : DType::bf16;
+  const FlopsPerSecond peak16 = matrix_peak(g, wide);
+  const FlopsPerSecond rate = peak * matrix_efficiency(g, peak, p.cluster.node.power_limit_w, k);
+  const FlopsPerSecond rate16 = peak16 * matrix_efficiency(g, peak16, p.cluster.node.power_limit_w, k);
+
+  if (p.model.opaque) {
+    cost.linear = Flops(p.model.opaque->flops_per_sample / 3 * b * static_cast<double>(stage.layers) / static_cast<double>(p.model.opaque->units) / (t * c));
+    cost.linear_s = time_at(cost.linear, rate);
+    cost.forward = cost.linear_s;
+    cost.backward = 2.0 * cost.linear_s;
+  } else {
+    const ForwardFlops f = forward_flops(p.model, p.training.sequence_length);
+    const double share = static_cast<double>(stage.layers) / static_cast<double>(p.model.num_layers) * b / (t * c);
+    cost.linear = f.linear * share;
+    cost.attention = (p.training.attention == Attention::flash ? f.attention : f.attention_full) * share;
+    if (is_last) cost.head = f.head * (b / (t * c));
+    cost.linear_s = time_at(cost.linear, rate);
+    cost.head_s = time_at(cost.head, rate16);
+    AttentionTime attention = attention_time(p, cost.attention, rate16, k);
+    if (p.training.attention == Attention::eager) {
+      // Stored scores: matrix products over the full square plus about 5 passes forward and 7 backward over them.
+      const double s = static_cast<double>(p.training.sequence_length);
+      const Bytes scores(2 * b * static_cast<double>(p.model.num_attention_heads) * s * s / (t * c) * static_cast<double>(stage.layers));
+      attention.forward = time_at(cost.attention, rate16) + time_at(5.0 * scores, memory);
+      attention.backward = 2.0 * time_at(cost.attention, rate16) + time_at(7.0 * scores, memory);
+    }
+    cost.attention_s = attention.forward;
+    const LayerTraffic traffic = layer_traffic(p);
+    const double phi = elementwise_factor(p, k) * static_cast<double>(stage.layers);
+    cost.elementwise_s = time_at(Bytes(phi * traffic.forward), memory);
+    const Seconds elementwise_backward = time_at(Bytes(phi * traffic.backward), memory);
+    if (is_last) {
+      const double T = tokens_per_micro_batch(p);
+      cost.loss_s = time_at(Bytes(1.1 * loss_bytes(p) * T * static_cast<double>(padded_vocabulary(p.model, p.parallel.framework, p.parallel.tensor)) / t), memory);
+    }
+    // Frozen weights need the gradient of their input only.
+    const double linear_backward = p.training.lora ? 1 : 2;
+    cost.forward = cost.linear_s + cost.head_s + cost.attention_s + cost.elementwise_s + 0.5 * cost.loss_s;
+    cost.backward = linear_backward * (cost.linear_s + cost.head_s) + attention.backward + elementwise_backward + 0.5 * cost.loss_s;
+    // Recomputation repeats forward work inside backward.
+    const Flops extra = recompute_flops(p.model, p.training) * share;
+    if (extra.value > 0 && (f.linear + f.attention).value > 0)
+      cost.backward += (cost.linear_s + cost.attention_s + cost.elementwise_s) * (extra.value / ((f.linear + f.attention) * share).value);
+  }
+
+  // Optimizer: reads and writes master weights and states of the rank's share once, writes 16-bit weights, reads gradients.
+  const double shares = shards_optimizer(p.parallel.data_sharding) ? static_cast<double>(shard_ranks(p)) : 1;
+  const double states = optimizer_state_bytes_per_parameter(p), gradient = element_bytes(p.training.gradient_dtype);
+  const double master = p.training.master_weights_dtype ? 4 : 0;
+  const double stored = p.training.parameter_dtype == DType::fp32 ? 4 : 2;
+  const double norm_share = shards_gradients(p.parallel.data_sharding) ? shares : 1;
+  const Bytes moved(k.optimizer * (trained / shares * (2 * master + 2 * states + gradient + (master > 0 ? stored : 2 * stored)) + 2 * gradient * trained / norm_share));
+  cost.optimizer = time_at(moved, memory);
+  if (p.training.offload.optimizer) cost.optimizer = Seconds(0);  // runs on the host: see offload
+  return cost;
+}
+
+}  // namespace wireplan

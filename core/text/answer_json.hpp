@@ -1,0 +1,24 @@
+// Answers as documents: estimate, compare, explain, errors.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/answer/compare.hpp"
+#include "core/answer/estimate.hpp"
+#include "core/answer/explain.hpp"
+#include "core/text/json.hpp"
+
+namespace wireplan {
+
+Json write_estimate(const Plan& plan, const Estimate& estimate);     // wireplan.estimate/1
+Json write_comparison(const Comparison& comparison);                 // wireplan.compare/1
+Json write_explanation(const Explanation& explanation);
+Json write_note(const Note& note);                                   // {"severity","path","text"}
+Json write_errors(const Errors& errors);                             // {"errors":[...]}
+
+// What to call the elements of an array of objects when two documents have different ones: rows of communication by name,
+// assumptions by path, ranks by stage, others by place. A name that comes again gets "#2", "#3", ….
+std::vector<std::string> element_names(const Json& array);
+
+}  // namespace wireplan

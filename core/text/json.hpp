@@ -1,0 +1,34 @@
+// JSON in: strict, bounded, with a place for every error. JSON out: fixed key order, same bytes everywhere.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "core/base/error.hpp"
+
+namespace wireplan {
+
+using Json = nlohmann::ordered_json;
+
+// Limits of any document: 4 MB of text, 64 levels of nesting.
+inline constexpr std::size_t kMaxDocumentBytes = 4'000'000;
+inline constexpr int kMaxDocumentDepth = 64;
+
+// Parses one document. Errors (path "", value = the text near the fault) for: too long, too deep, not JSON (with line and
+// column), a key given twice, a number outside the range of a double, bytes that are not UTF-8. Never throws, never recurses.
+Result<Json> parse_json(std::string_view text);
+
+// Two-space indented text with a final newline; numbers that are whole and below 2^53 print without a point; every other number as the
+// shortest text that reads back as the same double; text that is not UTF-8 is replaced, never an abort.
+std::string dump_json(const Json& json);
+std::string dump_json_compact(const Json& json);
+
+// A JSON number for a double: integer when it is whole and exact, null is never produced (the core has no NaN or infinity).
+Json number(double value);
+
+// JSON text of a value, cut at 80 characters on a UTF-8 border: the `value` of an error.
+std::string value_text(const Json& json);
+
+}  // namespace wireplan

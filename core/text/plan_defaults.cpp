@@ -1,0 +1,151 @@
+#include "core/text/plan_defaults.hpp"
+
+#include "core/base/format.hpp"
+#include "core/describe/checks.hpp"
+#include "core/describe/defaults.hpp"
+
+namespace wireplan {
+namespace {
+
+std::string text_of(Count n) { return format_exact(static_cast<double>(n)); }
+std::string framework_text(const Plan& plan) { return "default of framework " + std::string(name_of(plan.parallel.framework)); }
+
+// What a DeepSpeed configuration decides; null: it does not say.
+struct DeepSpeedChoices {
+  Json stage, overlap, optimizer_device, parameter_device;
+};
+
+DeepSpeedChoices choices_of(const std::string& configuration) {
+  DeepSpeedChoices choices;
+  if (configuration.empty()) return choices;
+  const Result<Json> json = parse_json(configuration);
+  if (!json || !json.value().is_object()) return choices;
+  const auto member = [](const Json& object, const char* key) {
+    const auto found = object.is_object() ? object.find(key) : object.end();
+    return found == object.end() ? Json(nullptr) : *found;
+  };
+  const Json zero = member(json.value(), "zero_optimization");
+  if (!zero.is_object()) return choices;
+  choices.stage = member(zero, "stage");
+  choices.overlap = member(zero, "overlap_comm");
+  choices.optimizer_device = member(member(zero, "offload_optimizer"), "device");
+  choices.parameter_device = member(member(zero, "offload_param"), "device");
+  return choices;
+}
+
+void fill_sharding(Plan& plan, const PlanStated& stated, const DeepSpeedChoices& choices, ReadLog& log) {
+  Parallel& p = plan.parallel;
+  if (choices.stage.is_null()) return;
+  const double stage = choices.stage.is_number() ? choices.stage.get<double>() : -1;
+  const std::string path = "parallel.deepspeed.zero_optimization.stage";
+  if (!(stage == 0 || stage == 1 || stage == 2 || stage == 3)) {
+    log.add({path, value_text(choices.stage), "0 to 3", path + " must be 0, 1, 2 or 3, not " + value_text(choices.stage) + ". Nearest: 3"});
+    return;
+  }
+  constexpr DataSharding kStages[] = {DataSharding::ddp, DataSharding::zero1, DataSharding::zero2, DataSharding::zero3};
+  const DataSharding sharding = kStages[static_cast<int>(stage)];
+  if (!stated.parallel.data_sharding) {
+    p.data_sharding = sharding;
+    log.assume("parallel.data_sharding", name_of(sharding), "the stage of the DeepSpeed configuration");
+  } else if (p.data_sharding != sharding) {
+    log.add({path, value_text(choices.stage), "the stage of data_sharding " + std::string(name_of(p.data_sharding)),
+             path + " " + value_text(choices.stage) + " contradicts data_sharding " + std::string(name_of(p.data_sharding)) + ". Nearest: data_sharding " +
+                 std::string(name_of(sharding))});
+  }
+}
+
+void fill_offload(Plan& plan, const PlanStated& stated, const DeepSpeedChoices& choices, ReadLog& log) {
+  const auto is_device = [](const Json& device) { return device.is_string() && device != "none"; };
+  Offload& offload = plan.training.offload;
+  if (!stated.training.offload_optimizer && is_device(choices.optimizer_device)) {
+    offload.optimizer = true;
+    log.assume("training.offload.optimizer", true, "offload_optimizer of the DeepSpeed configuration");
+  }
+  if (!stated.training.offload_parameters && is_device(choices.parameter_device)) {
+    offload.parameters = true;
+    log.assume("training.offload.parameters", true, "offload_param of the DeepSpeed configuration");
+  }
+}
+
+void fill_data(Plan& plan, const PlanStated& stated, ReadLog& log) {
+  Parallel& p = plan.parallel;
+  const Count gpus = total_gpus(plan.cluster);
+  const double others = product_of(p.tensor, p.pipeline, p.context);
+  if (stated.parallel.data || log.number_missing || gpus < 1 || !(others >= 1)) return;
+  if (others > static_cast<double>(gpus)) return;  // the product rule says what is wrong, with data 1
+  const Count rest = static_cast<Count>(others);
+  p.data = gpus / rest;
+  log.assume("parallel.data", p.data,
+             text_of(gpus) + (gpus == 1 ? " GPU" : " GPUs") + " / (tensor " + text_of(p.tensor) + " × pipeline " + text_of(p.pipeline) + " × context " + text_of(p.context) + ")");
+}
+
+void fill_batch(Plan& plan, const PlanStated& stated, ReadLog& log) {
+  Training& t = plan.training;
+  if (stated.training.global_batch_size || log.number_missing) return;
+  const double batch = product_of(t.micro_batch_size, plan.parallel.data);
+  if (!(batch >= 1 && batch <= 1e15)) return;
+  t.global_batch_size = static_cast<Count>(batch);
+  log.assume("training.global_batch_size", t.global_batch_size, "micro_batch_size " + text_of(t.micro_batch_size) + " × data " + text_of(plan.parallel.data));
+}
+
+void fill_overlap(Plan& plan, const PlanStated& stated, const DeepSpeedChoices& choices, ReadLog& log) {
+  Parallel& p = plan.parallel;
+  if (!stated.parallel.gradient_sync) {
+    p.gradient_sync = default_gradient_sync(p.framework, p.data_sharding);
+    log.assume("parallel.gradient_sync", name_of(p.gradient_sync),
+               framework_text(plan) + " with data_sharding " + std::string(name_of(p.data_sharding)));
+  }
+  Overlap usual = default_overlap(p.framework, p.data_sharding);
+  std::string why = framework_text(plan);
+  if (choices.overlap.is_boolean()) {
+    usual.gradient_reduce = choices.overlap.get<bool>();
+    why += ", overlap_comm of the DeepSpeed configuration";
+  }
+  const struct { std::string_view key; bool stated; bool Overlap::*value; } parts[] = {
+      {"gradient_reduce", stated.parallel.gradient_reduce, &Overlap::gradient_reduce},
+      {"parameter_gather", stated.parallel.parameter_gather, &Overlap::parameter_gather},
+      {"tensor", stated.parallel.tensor, &Overlap::tensor},
+      {"pipeline", stated.parallel.pipeline, &Overlap::pipeline}};
+  Json filled = Json::object();
+  for (const auto& part : parts) {
+    if (part.stated) continue;
+    p.overlap.*part.value = usual.*part.value;
+    filled[std::string(part.key)] = usual.*part.value;
+  }
+  if (!filled.empty()) log.assume("parallel.overlap", filled, why);
+}
+
+void fill_implementation(Plan& plan, const PlanStated& stated, const Presets& presets, ReadLog& log) {
+  Training& t = plan.training;
+  if (!stated.training.implementation) {
+    t.implementation = plan.parallel.framework == Framework::megatron ? "megatron-core" : "huggingface";
+    log.assume("training.implementation", t.implementation, framework_text(plan));
+  }
+  if (stated.training.kernels) return;
+  const std::string_view id = implementation_id(t.implementation);
+  const Result<Implementation> implementation = presets.implementation(id);
+  if (!implementation) return;  // an unknown one has an error already
+  t.kernels = implementation.value().kernels;
+  log.assume("training.kernels", name_of(t.kernels), "default of implementation " + std::string(id));
+}
+
+}  // namespace
+
+std::string_view implementation_id(std::string_view implementation) { return implementation.substr(0, implementation.find('@')); }
+
+void fill_defaults(Plan& plan, const PlanStated& stated, const Presets& presets, ReadLog& log) {
+  const DeepSpeedChoices choices = choices_of(plan.parallel.deepspeed);
+  fill_sharding(plan, stated, choices, log);
+  fill_offload(plan, stated, choices, log);
+  fill_data(plan, stated, log);
+  fill_batch(plan, stated, log);
+  fill_overlap(plan, stated, choices, log);
+  fill_implementation(plan, stated, presets, log);
+  Model& m = plan.model;
+  if (!m.opaque && m.id.empty() && m.position == Position::learned && m.max_position_embeddings == 0) {
+    m.max_position_embeddings = plan.training.sequence_length;
+    log.assume("model.max_position_embeddings", m.max_position_embeddings, "sequence_length, since positions are learned");
+  }
+}
+
+}  // namespace wireplan

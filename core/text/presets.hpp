@@ -1,0 +1,50 @@
+// Presets: models, GPUs, nodes, networks, scenarios by id, embedded in the binary, or from a folder the caller has read.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/answer/estimate.hpp"
+#include "core/base/error.hpp"
+#include "core/describe/plan.hpp"
+#include "core/text/json.hpp"
+
+namespace wireplan {
+
+// A code base that trains (assets/implementations).
+struct Implementation {
+  std::string id, name;
+  std::vector<Framework> frameworks;
+  Kernels kernels = Kernels::eager;  // unless the plan says otherwise
+};
+
+// Lookup by kind ("models", "gpus", "nodes", "networks", "clusters", "scenarios", "implementations", "measurements") and id.
+class Presets {
+ public:
+  Presets();                                               // the embedded ones
+  // Adds or replaces one document (native: --presets DIR). It is checked when it is used or by check_all().
+  void add(std::string kind, std::string id, std::string json);
+  std::vector<std::string_view> ids(std::string_view kind) const;  // sorted
+  // The text of one preset; empty when there is none.
+  std::string_view text(std::string_view kind, std::string_view id) const;
+  // Up to three ids of a kind that are near to a mistyped one.
+  std::vector<std::string_view> nearest(std::string_view kind, std::string_view id) const;
+
+  // Loaded and validated. Errors name "models/<id>" and the JSON path; an unknown id is an error that lists near ones.
+  Result<Model> model(std::string_view id) const;
+  Result<Gpu> gpu(std::string_view id) const;
+  Result<Node> node(std::string_view id) const;
+  Result<Implementation> implementation(std::string_view id) const;
+  Result<Constants> constants() const;
+  Errors check_all() const;  // every preset through its loader: unknown keys, ranges, missing sources
+
+ private:
+  std::map<std::string, std::map<std::string, std::string, std::less<>>, std::less<>> added_;
+};
+
+// "<fabric>-<count>x<gbit>" → network. Error text names the form.
+Result<Network> parse_network(std::string_view shorthand, const Presets& presets, const std::string& path);
+
+}  // namespace wireplan

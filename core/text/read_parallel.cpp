@@ -1,0 +1,116 @@
+#include "core/text/read_parallel.hpp"
+
+namespace wireplan {
+namespace {
+
+FsdpUnit read_unit(Reader& r) {
+  FsdpUnit unit;
+  const Json* json = r.find("fsdp_unit");
+  if (json == nullptr) return unit;
+  if (json->is_number()) {
+    unit.kind = FsdpUnit::Kind::layers;
+    r.read("fsdp_unit", json, unit.layers);
+  } else if (*json == "none") unit.kind = FsdpUnit::Kind::none;
+  else if (*json != "block") r.fail_type("fsdp_unit", *json, "\"block\", \"none\" or a number of layers");
+  return unit;
+}
+
+std::vector<int> read_placement(Reader& r) {
+  std::vector<int> placement;
+  const Json* json = r.stated("placement");
+  if (json == nullptr) return placement;
+  if (!json->is_array()) {
+    r.fail_type("placement", *json, "null, or a list with the GPU of each rank");
+    return placement;
+  }
+  placement.reserve(json->size());
+  for (std::size_t i = 0; i < json->size(); ++i) {
+    int gpu = 0;
+    if (!r.read("placement." + std::to_string(i), &(*json)[i], gpu)) return {};
+    placement.push_back(gpu);
+  }
+  return placement;
+}
+
+}  // namespace
+
+Parallel read_parallel(Reader& r, ParallelStated& stated) {
+  Parallel p;
+  const bool framework_known = r.read_name("framework", p.framework) || !r.has("framework");
+  stated.data_sharding = r.stated("data_sharding") != nullptr;
+  const bool sharding_known = r.name_stated("data_sharding", p.data_sharding) || !stated.data_sharding;
+  if (r.read_stated("shard_group", p.shard_group) && p.shard_group == 0)
+    r.fail("shard_group", 0, "null, or 1 and more", r.path("shard_group") + " 0 shards over no rank. Nearest: null");
+  p.fsdp_unit = read_unit(r);
+  stated.data = r.stated("data") != nullptr;
+  r.read_stated("data", p.data);
+  r.read("tensor", p.tensor);
+  r.read("pipeline", p.pipeline);
+  r.read("context", p.context);
+  r.read("expert", p.expert);
+  r.read_stated("expert_tensor", p.expert_tensor);
+  r.read("sequence_parallel", p.sequence_parallel);
+  const bool schedule_known = r.read_name("pipeline_schedule", p.pipeline_schedule) || !r.has("pipeline_schedule");
+  r.read("virtual_stages", p.virtual_stages);
+  r.read("order", p.order);
+  p.placement = read_placement(r);
+  stated.gradient_sync = r.name_stated("gradient_sync", p.gradient_sync);
+  if (const Json* json = r.stated("overlap")) {
+    Reader overlap(r.log(), *json, r.path("overlap"));
+    stated.gradient_reduce = overlap.read_stated("gradient_reduce", p.overlap.gradient_reduce);
+    stated.parameter_gather = overlap.read_stated("parameter_gather", p.overlap.parameter_gather);
+    stated.tensor = overlap.read_stated("tensor", p.overlap.tensor);
+    stated.pipeline = overlap.read_stated("pipeline", p.overlap.pipeline);
+    overlap.finish();
+  }
+  r.read_name("moe_dispatcher", p.moe_dispatcher);
+  if (const Json* json = r.stated("deepspeed")) {
+    if (json->is_object()) p.deepspeed = dump_json_compact(*json);
+    else r.fail_type("deepspeed", *json, "null, or a DeepSpeed configuration");
+  }
+  // Rules that hang on a field with an error of its own would only confuse.
+  if (!framework_known) p.deepspeed.clear();
+  if (!framework_known || !sharding_known) {
+    p.data_sharding = DataSharding::ddp;
+    p.shard_group = 0;
+  }
+  if (!schedule_known) p.virtual_stages = 1;
+  return p;
+}
+
+Json write_parallel(const Parallel& p) {
+  Json j = Json::object();
+  j["framework"] = name_of(p.framework);
+  j["data_sharding"] = name_of(p.data_sharding);
+  j["shard_group"] = p.shard_group > 0 ? Json(p.shard_group) : Json(nullptr);
+  j["fsdp_unit"] = p.fsdp_unit.kind == FsdpUnit::Kind::block  ? Json("block")
+                   : p.fsdp_unit.kind == FsdpUnit::Kind::none ? Json("none")
+                                                              : Json(p.fsdp_unit.layers);
+  j["data"] = p.data;
+  j["tensor"] = p.tensor;
+  j["pipeline"] = p.pipeline;
+  j["context"] = p.context;
+  j["expert"] = p.expert;
+  j["expert_tensor"] = p.expert_tensor;
+  j["sequence_parallel"] = p.sequence_parallel;
+  j["pipeline_schedule"] = name_of(p.pipeline_schedule);
+  j["virtual_stages"] = p.virtual_stages;
+  j["order"] = p.order;
+  j["placement"] = p.placement.empty() ? Json(nullptr) : Json(p.placement);
+  j["gradient_sync"] = name_of(p.gradient_sync);
+  Json overlap = Json::object();
+  overlap["gradient_reduce"] = p.overlap.gradient_reduce;
+  overlap["parameter_gather"] = p.overlap.parameter_gather;
+  overlap["tensor"] = p.overlap.tensor;
+  overlap["pipeline"] = p.overlap.pipeline;
+  j["overlap"] = std::move(overlap);
+  j["moe_dispatcher"] = name_of(p.moe_dispatcher);
+  j["deepspeed"] = nullptr;
+  if (!p.deepspeed.empty()) {
+    Result<Json> configuration = parse_json(p.deepspeed);
+    if (configuration) j["deepspeed"] = std::move(configuration.value());
+  }
+  return j;
+}
+
+}  // namespace wireplan

@@ -1,0 +1,281 @@
+#include "core/text/request.hpp"
+
+#include <array>
+#include <initializer_list>
+#include <utility>
+
+#include "core/answer/compare.hpp"
+#include "core/answer/explain.hpp"
+#include "core/text/answer_json.hpp"
+#include "core/text/link.hpp"
+#include "core/text/plan_json.hpp"
+#include "core/text/preset_list.hpp"
+#include "core/text/reader.hpp"
+#include "core/text/render.hpp"
+
+namespace wireplan {
+namespace {
+
+constexpr std::size_t kMostPlans = 1000;
+
+Error wrong(std::string path, const Json& value, std::string limit) {
+  std::string text = value_text(value) + " is not " + limit;
+  return {std::move(path), value_text(value), std::move(limit), std::move(text)};
+}
+
+Errors prefixed(Errors errors, const std::string& prefix) {
+  for (Error& e : errors) e.path = e.path.empty() ? prefix : prefix + '.' + e.path;
+  return errors;
+}
+
+// Every key of the request must be one of `keys`.
+Errors unknown_keys(const Json& request, std::initializer_list<std::string_view> keys) {
+  Errors errors;
+  std::string listed;
+  for (std::string_view key : keys) listed += (listed.empty() ? "" : " | ") + std::string(key);
+  for (auto it = request.begin(); it != request.end(); ++it) {
+    bool known = false;
+    for (std::string_view key : keys) known = known || key == it.key();
+    if (!known) errors.push_back({it.key(), value_text(it.value()), listed, "a request has no key " + value_text(Json(it.key())) + "; the keys are " + listed});
+  }
+  return errors;
+}
+
+struct PlanDocument {
+  Json document;
+  std::vector<Note> notes;
+  ByteUnit unit = ByteUnit::GiB;
+};
+
+Result<PlanDocument> scenario_document(const std::string& id, const Presets& presets) {
+  if (presets.text("scenarios", id).empty())
+    return Error{"", value_text(Json(id)), "a plan document, a scenario id or a link",
+                 value_text(Json(id)) + " is no scenario" + did_you_mean(presets.nearest("scenarios", id))};
+  Result<Json> scenario = preset_document(presets, "scenarios", id);
+  if (!scenario) return scenario.errors();
+  PlanDocument stated;
+  auto plan = scenario.value().find("plan");
+  if (plan == scenario.value().end()) return wrong("scenarios/" + id + ".plan", nullptr, "a plan document");
+  stated.document = *plan;
+  auto unit = scenario.value().find("unit");
+  if (unit != scenario.value().end() && *unit == "GB") stated.unit = ByteUnit::GB;
+  return stated;
+}
+
+Result<PlanDocument> link_document(const std::string& text) {
+  Result<ParsedLink> link = parse_link(text);
+  if (!link) return link.errors();
+  PlanDocument stated;
+  for (const auto& [key, value] : link.value().view)
+    if (key == "u" && value == "gb") stated.unit = ByteUnit::GB;
+  stated.notes = std::move(link.value().notes);
+  stated.document = std::move(link.value().plan);
+  return stated;
+}
+
+Result<PlanDocument> plan_document(const Json& stated, const Presets& presets) {
+  if (stated.is_string()) {
+    const std::string& text = stated.get_ref<const std::string&>();
+    return looks_like_link(text) ? link_document(text) : scenario_document(text, presets);
+  }
+  if (!stated.is_object()) return wrong("", stated, "a plan document, a scenario id or a link");
+  if (!stated.contains("plan")) return PlanDocument{stated, {}, ByteUnit::GiB};
+
+  if (Errors errors = unknown_keys(stated, {"plan", "set"}); !errors.empty()) return errors;
+  Result<PlanDocument> inner = plan_document(stated.at("plan"), presets);
+  if (!inner || !stated.contains("set")) return inner;
+  const Json& edits = stated.at("set");
+  if (!edits.is_array()) return wrong("set", edits, "an array of [path, value]");
+  Errors errors;
+  for (std::size_t i = 0; i < edits.size(); ++i) {
+    const Json& edit = edits[i];
+    if (!edit.is_array() || edit.size() != 2 || !edit[0].is_string()) {
+      errors.push_back(wrong("set." + std::to_string(i), edit, "an array of [path, value]"));
+      continue;
+    }
+    std::string value = edit[1].is_string() ? edit[1].get<std::string>() : dump_json_compact(edit[1]);
+    for (Error& e : set_path(inner.value().document, edit[0].get_ref<const std::string&>(), value)) errors.push_back(std::move(e));
+  }
+  if (!errors.empty()) return errors;
+  return inner;
+}
+
+// The plan of a request that has other keys beside "plan" and "set".
+Json only_plan(const Json& request) {
+  Json plan = Json::object();
+  for (const char* key : {"plan", "set"})
+    if (request.contains(key)) plan[key] = request.at(key);
+  return plan;
+}
+
+struct StatedPlans {
+  std::vector<Plan> plans;
+  std::vector<std::vector<Note>> notes;
+  ByteUnit unit = ByteUnit::GiB;
+};
+
+Result<StatedPlans> stated_plans(const Json& list, const Presets& presets) {
+  if (!list.is_array() || list.empty() || list.size() > kMostPlans) return wrong("plans", list, "an array of 1 to 1,000 plans");
+  StatedPlans all;
+  Errors errors;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    Result<StatedPlan> one = stated_plan(list[i], presets);
+    if (!one) {
+      for (Error& e : prefixed(one.errors(), "plans." + std::to_string(i))) errors.push_back(std::move(e));
+      continue;
+    }
+    if (i == 0) all.unit = one.value().unit;
+    all.plans.push_back(std::move(one.value().plan));
+    all.notes.push_back(std::move(one.value().notes));
+  }
+  if (!errors.empty()) return errors;
+  return all;
+}
+
+Comparison compared(StatedPlans stated, const Constants& constants) {
+  Comparison comparison = compare(std::move(stated.plans), constants);
+  for (std::size_t i = 0; i < stated.notes.size(); ++i) {
+    std::vector<Note>& notes = comparison.estimates[i].notes;
+    notes.insert(notes.begin(), stated.notes[i].begin(), stated.notes[i].end());
+  }
+  return comparison;
+}
+
+// --- the commands ---------------------------------------------------------------------------------------------------------
+
+Result<Json> answer_estimate(const Json& request, const Presets& presets, const Constants& constants) {
+  Result<StatedPlan> stated = stated_plan(request, presets);
+  if (!stated) return stated.errors();
+  return write_estimate(stated.value().plan, estimate(stated.value(), constants));
+}
+
+Result<Explanation> explained(const Json& request, const Presets& presets, const Constants& constants) {
+  auto path = request.find("path");
+  if (path == request.end() || !path->is_string()) return wrong("path", path == request.end() ? Json(nullptr) : *path, "a path of the estimate");
+  Result<StatedPlan> stated = stated_plan(only_plan(request), presets);
+  if (!stated) return stated.errors();
+  return explain(stated.value().plan, constants, estimate(stated.value(), constants), path->get_ref<const std::string&>());
+}
+
+Result<Json> answer_explain(const Json& request, const Presets& presets, const Constants& constants) {
+  if (Errors errors = unknown_keys(request, {"plan", "set", "path"}); !errors.empty()) return errors;
+  Result<Explanation> explanation = explained(request, presets, constants);
+  if (!explanation) return explanation.errors();
+  return write_explanation(explanation.value());
+}
+
+Result<Json> answer_compare(const Json& request, const Presets& presets, const Constants& constants) {
+  if (Errors errors = unknown_keys(request, {"plans"}); !errors.empty()) return errors;
+  Result<StatedPlans> stated = stated_plans(request.contains("plans") ? request.at("plans") : Json(nullptr), presets);
+  if (!stated) return stated.errors();
+  return write_comparison(compared(std::move(stated.value()), constants));
+}
+
+Result<Json> answer_presets(const Json& request, const Presets& presets) {
+  if (Errors errors = unknown_keys(request, {"kind", "id"}); !errors.empty()) return errors;
+  if (!request.contains("kind")) return preset_kinds(presets);
+  for (const char* key : {"kind", "id"})
+    if (request.contains(key) && !request.at(key).is_string()) return wrong(key, request.at(key), "a string");
+  const std::string& kind = request.at("kind").get_ref<const std::string&>();
+  return request.contains("id") ? preset_document(presets, kind, request.at("id").get_ref<const std::string&>()) : preset_list(presets, kind);
+}
+
+Result<Json> answer_parse_link(const Json& request) {
+  if (Errors errors = unknown_keys(request, {"link"}); !errors.empty()) return errors;
+  if (!request.contains("link") || !request.at("link").is_string()) return wrong("link", request.contains("link") ? request.at("link") : Json(nullptr), "a link");
+  Result<ParsedLink> link = parse_link(request.at("link").get_ref<const std::string&>());
+  if (!link) return prefixed(link.errors(), "link");
+  Json view = Json::object(), notes = Json::array();
+  for (const auto& [key, value] : link.value().view) view[key] = value;
+  for (const Note& n : link.value().notes) notes.push_back(write_note(n));
+  return Json{{"plan", std::move(link.value().plan)}, {"view", std::move(view)}, {"notes", std::move(notes)}};
+}
+
+Result<Json> answer_format_link(const Json& request, const Presets& presets) {
+  Result<StatedPlan> stated = stated_plan(request, presets);
+  if (!stated) return stated.errors();
+  return Json{{"link", format_link(stated.value().plan, presets)}};
+}
+
+// A string of the request that names a value of an enumeration, or `otherwise` where it is left out.
+template <class E>
+Result<E> named(const Json& request, const char* key, E otherwise) {
+  auto it = request.find(key);
+  if (it == request.end() || it->is_null()) return otherwise;
+  if (it->is_string())
+    if (auto value = value_named<E>(it->get_ref<const std::string&>())) return *value;
+  return wrong(key, *it, names_listed<E>());
+}
+
+Result<Json> answer_render(const Json& request, const Presets& presets, const Constants& constants) {
+  const bool many = request.contains("plans");
+  if (Errors errors = many ? unknown_keys(request, {"plans", "format", "unit"}) : unknown_keys(request, {"plan", "set", "path", "format", "unit"}); !errors.empty())
+    return errors;
+  Result<RenderFormat> format = named(request, "format", RenderFormat::text);
+  if (!format) return format.errors();
+  auto unit_or = [&](ByteUnit otherwise) { return named(request, "unit", otherwise); };
+  if (Result<ByteUnit> unit = unit_or(ByteUnit::GiB); !unit) return unit.errors();
+  if (many) {
+    Result<StatedPlans> stated = stated_plans(request.at("plans"), presets);
+    if (!stated) return stated.errors();
+    const ByteUnit unit = unit_or(stated.value().unit).value();
+    Comparison comparison = compared(std::move(stated.value()), constants);
+    std::vector<std::string> links;
+    for (const Plan& plan : comparison.plans) links.push_back(format_link(plan, presets));
+    return Json{{"text", render_comparison(comparison, format.value(), unit, links)}};
+  }
+  if (request.contains("path")) {
+    Result<Explanation> explanation = explained(request, presets, constants);
+    if (!explanation) return explanation.errors();
+    return Json{{"text", render_explanation(explanation.value())}};
+  }
+  Result<StatedPlan> stated = stated_plan(only_plan(request), presets);
+  if (!stated) return stated.errors();
+  const Plan& plan = stated.value().plan;
+  return Json{{"text", render_estimate(plan, estimate(stated.value(), constants), format.value(), unit_or(stated.value().unit).value(), format_link(plan, presets))}};
+}
+
+}  // namespace
+
+Result<StatedPlan> stated_plan(const Json& stated, const Presets& presets) {
+  Result<PlanDocument> document = plan_document(stated, presets);
+  if (!document) return document.errors();
+  Result<Plan> plan = read_plan(document.value().document, presets);
+  if (!plan) return plan.errors();
+  return StatedPlan{std::move(plan.value()), std::move(document.value().notes), document.value().unit};
+}
+
+Estimate estimate(const StatedPlan& stated, const Constants& constants) {
+  Estimate e = estimate(stated.plan, constants);
+  e.notes.insert(e.notes.begin(), stated.notes.begin(), stated.notes.end());
+  return e;
+}
+
+Error not_built_yet(std::string_view command) {
+  return {"", value_text(Json(command)), "a command that is built", "the command " + std::string(command) + " is not built yet"};
+}
+
+Result<Json> answer(std::string_view command, const Json& request, const Presets& presets) {
+  constexpr std::array<std::string_view, 4> later = {"search", "import_topology", "import_nccl_tests", "import_config"};
+  for (std::string_view name : later)
+    if (command == name) return not_built_yet(command);
+
+  const bool is_plan = command == "estimate" || command == "format_link";  // their request may be the plan itself
+  if (!is_plan && !request.is_object()) return wrong("", request, "an object");
+  if (command == "presets") return answer_presets(request, presets);
+  if (command == "parse_link") return answer_parse_link(request);
+  if (command == "format_link") return answer_format_link(request, presets);
+
+  constexpr std::string_view names = "estimate | explain | compare | render | presets | parse_link | format_link";
+  const bool needs_constants = command == "estimate" || command == "explain" || command == "compare" || command == "render";
+  if (!needs_constants)
+    return Error{"", value_text(Json(command)), std::string(names), "there is no command " + value_text(Json(command)) + "; the commands are " + std::string(names)};
+  Result<Constants> constants = presets.constants();
+  if (!constants) return constants.errors();
+  if (command == "explain") return answer_explain(request, presets, constants.value());
+  if (command == "compare") return answer_compare(request, presets, constants.value());
+  if (command == "render") return answer_render(request, presets, constants.value());
+  return answer_estimate(request, presets, constants.value());
+}
+
+}  // namespace wireplan

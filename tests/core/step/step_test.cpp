@@ -1,0 +1,80 @@
+#include "core/step/step.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+
+#include "tests/support/plans.hpp"
+
+using namespace wireplan;
+using namespace wireplan::testing;
+
+TEST_CASE("exclusive parts of the step add up to its time, on every scenario") {
+  for (std::string_view id : presets().ids("scenarios")) {
+    DYNAMIC_SECTION(std::string(id)) {
+      const StepAnswer s = estimate(scenario(id), constants()).step;
+      const double sum = (s.compute + s.exposed_communication + s.bubble + s.optimizer + s.host + s.offload + s.straggler).value;
+      CHECK(std::fabs(sum - s.time.value.value) <= 1e-12 * sum);
+      CHECK(s.time.low <= s.time.value);
+      CHECK(s.time.value <= s.time.high);
+      CHECK(s.on_ideal_wiring <= s.time.value);
+      CHECK(s.mfu > 0);
+      CHECK(s.mfu < 1);
+      CHECK(s.hfu >= s.mfu);
+      for (const MessageCost& m : estimate(scenario(id), constants()).cost.messages) {
+        CHECK(m.exposed <= m.total);
+        CHECK(m.exposed.value >= 0);
+      }
+    }
+  }
+}
+
+TEST_CASE("one GPU sends nothing and waits for nothing") {
+  const Estimate e = estimate(plan_of(R"({"model":"llama-3.2-1b","cluster":{"node":"dgx-a100-80gb","gpus_per_node":1}})"), constants());
+  CHECK(e.communication.empty());
+  CHECK(e.step.exposed_communication.value == 0);
+  CHECK(e.step.on_ideal_wiring == e.step.time.value);
+}
+
+TEST_CASE("slower wires make a slower step, the card being the same") {
+  const auto time = [](const char* node) { return estimate(scenario("story", {{"cluster.node", node}, {"cluster.gpus_per_node", "4"}, {"parallel.data_sharding", "fsdp"}}), constants()).step.time.value.value; };
+  const double pairs = time("a100-80gb-pcie-4x-pairs"), host = time("a100-80gb-pcie-4x-host"), none = time("a100-80gb-pcie-4x-no-p2p");
+  CHECK(pairs <= host);
+  CHECK(host < none);
+}
+
+TEST_CASE("accumulation multiplies what FSDP sends, not what DDP sends") {
+  const auto sent = [](const char* sharding, const char* batch) {
+    double bytes = 0;
+    for (const CommunicationRow& row : estimate(scenario("story", {{"parallel.data_sharding", sharding}, {"training.global_batch_size", batch}}), constants()).communication)
+      bytes += bus_factor(row.collective, row.ranks) * row.bytes.value * row.calls;
+    return bytes;
+  };
+  CHECK(sent("ddp", "64") == sent("ddp", "4"));
+  CHECK(sent("fsdp", "64") > 14 * sent("fsdp", "4"));
+}
+
+TEST_CASE("clock under load: the fewer watts per TFLOP/s, the lower the reached share; parts known from published runs") {
+  // Long matrix-product rates of published runs, TFLOP/s in 16 bit: A100 265, H100 SXM 630, B200 1117 (published-runs).
+  const EfficiencyConstants& k = constants().efficiency;
+  struct Row { const char* gpu; double tflops; };
+  for (const Row& row : {Row{"a100-80gb-sxm", 265}, Row{"h100-80gb-sxm", 630}, Row{"b200-180gb-sxm", 1117}}) {
+    DYNAMIC_SECTION(row.gpu) {
+      const Result<Gpu> gpu = presets().gpu(row.gpu);
+      REQUIRE(gpu);
+      const FlopsPerSecond peak = matrix_peak(gpu.value(), DType::bf16);
+      const double reached = peak.value / 1e12 * matrix_efficiency(gpu.value(), peak, 0, k);
+      CHECK(std::fabs(reached / row.tflops - 1) < 0.06);
+    }
+  }
+}
+
+TEST_CASE("pipeline: more micro-batches, smaller share of bubble; interleaving divides it") {
+  const auto bubble = [](const char* batch, const char* schedule, const char* chunks) {
+    const StepAnswer s = estimate(scenario("story", {{"parallel.framework", "megatron"}, {"parallel.data", "1"}, {"parallel.pipeline", "4"}, {"training.global_batch_size", batch}, {"parallel.pipeline_schedule", schedule}, {"parallel.virtual_stages", chunks}}), constants()).step;
+    return s.bubble / s.compute;
+  };
+  CHECK(bubble("64", "1f1b", "1") < bubble("8", "1f1b", "1"));
+  CHECK(std::fabs(bubble("8", "interleaved", "2") - bubble("8", "1f1b", "1") / 2) < 1e-12);
+  // (p - 1)/m for equal stages [megatron21]; the head makes the last stage slower, so less of the pace is lost.
+  CHECK(bubble("64", "1f1b", "1") <= 3.0 / 64);
+}
