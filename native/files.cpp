@@ -1,0 +1,71 @@
+#include "native/files.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <system_error>
+
+#include "core/text/link.hpp"
+#include "core/text/reader.hpp"
+
+namespace wireplan {
+namespace {
+
+namespace fs = std::filesystem;
+
+Error unreadable(const std::string& path, const std::string& why) {
+  return {"", value_text(Json(path)), "a file that can be read", "cannot read " + value_text(Json(path)) + ": " + why};
+}
+
+// At most one byte beyond the limit, so that the reader of the text can tell that there was more.
+Result<std::string> read_text(const std::string& path) {
+  const bool standard = path == "-";
+  std::error_code ignored;
+  if (!standard && fs::is_directory(path, ignored)) return unreadable(path, "it is a directory");
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(standard ? stdin : std::fopen(path.c_str(), "rb"),
+                                                       standard ? [](std::FILE*) { return 0; } : std::fclose);
+  if (!file) return unreadable(path, std::strerror(errno));
+  std::string text(kMaxDocumentBytes + 1, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), file.get()));
+  if (std::ferror(file.get())) return unreadable(path, std::strerror(errno));
+  return text;
+}
+
+}  // namespace
+
+Result<Json> read_document(const std::string& path) {
+  Result<std::string> text = read_text(path);
+  if (!text) return text.errors();
+  return parse_json(text.value());
+}
+
+Result<Json> plan_argument(const std::string& argument, const Presets& presets) {
+  if (argument == "-") return read_document(argument);
+  if (looks_like_link(argument) || !presets.text("scenarios", argument).empty()) return Json(argument);
+  std::error_code ignored;
+  if (fs::exists(argument, ignored)) return read_document(argument);
+  return Error{"", value_text(Json(argument)), "a file, -, a scenario id or a link",
+               value_text(Json(argument)) + " is neither a file nor a scenario" + did_you_mean(presets.nearest("scenarios", argument))};
+}
+
+Errors add_presets(const std::string& folder, Presets& presets) {
+  std::error_code error;
+  fs::directory_iterator kinds(folder, error);
+  if (error) return {unreadable(folder, error.message())};
+  for (const fs::directory_entry& kind : kinds) {
+    if (!kind.is_directory(error)) continue;
+    fs::directory_iterator files(kind.path(), error);
+    if (error) return {unreadable(kind.path().string(), error.message())};
+    for (const fs::directory_entry& file : files) {
+      if (file.path().extension() != ".json") continue;
+      Result<std::string> text = read_text(file.path().string());
+      if (!text) return text.errors();
+      presets.add(kind.path().filename().string(), file.path().stem().string(), std::move(text.value()));
+    }
+  }
+  return presets.check_all();
+}
+
+}  // namespace wireplan

@@ -1,0 +1,21 @@
+// Reading what the user names: files, standard input, folders of presets.
+#pragma once
+
+#include <string>
+
+#include "core/base/error.hpp"
+#include "core/text/json.hpp"
+#include "core/text/presets.hpp"
+
+namespace wireplan {
+
+// The document in a file, or on standard input for "-". Never reads more than the limit of a document.
+Result<Json> read_document(const std::string& path);
+
+// What the argument PLAN stands for, as stated_plan() takes it: in this order standard input, link, scenario id, file.
+Result<Json> plan_argument(const std::string& argument, const Presets& presets);
+
+// Adds every DIR/<kind>/<id>.json, and checks all presets then.
+Errors add_presets(const std::string& folder, Presets& presets);
+
+}  // namespace wireplan

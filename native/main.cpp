@@ -1,0 +1,114 @@
+// The program: arguments in, one answer out. What it computes and how that reads stands in core.
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <string>
+
+#include "core/text/preset_list.hpp"
+#include "core/text/request.hpp"
+#include "native/files.hpp"
+#include "native/options.hpp"
+#include "native/output.hpp"
+
+namespace wireplan {
+namespace {
+
+// The plan of one argument with the edits of --set, as the commands of core take it.
+Result<Json> stated(const std::string& argument, const Options& options, const Presets& presets) {
+  Result<Json> plan = plan_argument(argument, presets);
+  if (!plan || options.edits.empty()) return plan;
+  Json edits = Json::array();
+  for (const std::string& edit : options.edits) {
+    const std::size_t sign = edit.find('=');
+    if (sign == std::string::npos || sign == 0)
+      return Error{"--set", value_text(Json(edit)), "path=value", "--set takes path=value, not " + value_text(Json(edit))};
+    edits.push_back(Json::array({edit.substr(0, sign), edit.substr(sign + 1)}));
+  }
+  return Json{{"plan", std::move(plan.value())}, {"set", std::move(edits)}};
+}
+
+int print_document(const Json& document, ExitStatus status = kDone) { return print(dump_json(document), status); }
+
+int run_estimate(const Options& options, const Presets& presets) {
+  Result<Json> plan = stated(options.plans.front(), options, presets);
+  if (!plan) return print_errors(plan.errors(), options.json);
+  Json request = plan.value().is_object() && plan.value().contains("plan") ? plan.value() : Json{{"plan", plan.value()}};
+  auto ask = [&](const char* command) { return answer(command, request, presets); };
+
+  Result<Json> estimate = ask("estimate");
+  if (!estimate) return print_errors(estimate.errors(), options.json);
+  const Json& memory = estimate.value().at("memory");
+  const bool fits = memory.at("fits") == true && memory.at("fits_host") != false;
+  const ExitStatus status = options.check && !fits ? kAnswerIsNo : kDone;
+
+  if (options.print_link) {
+    Result<Json> link = ask("format_link");
+    if (!link) return print_errors(link.errors(), options.json);
+    return options.json ? print_document(link.value(), status) : print(link.value().at("link").get<std::string>() + '\n', status);
+  }
+  if (options.json && options.explain.empty()) return print_document(estimate.value(), status);
+  if (!options.explain.empty()) request["path"] = options.explain;
+  if (!options.json) {
+    request["format"] = name_of(options.format);
+    if (options.unit) request["unit"] = name_of(*options.unit);
+  }
+  Result<Json> document = ask(options.json ? "explain" : "render");
+  if (!document) return print_errors(document.errors(), options.json);
+  return options.json ? print_document(document.value(), status) : print(document.value().at("text").get<std::string>(), status);
+}
+
+int run_compare(const Options& options, const Presets& presets) {
+  Json plans = Json::array();
+  for (const std::string& argument : options.plans) {
+    Result<Json> plan = stated(argument, options, presets);
+    if (!plan) return print_errors(plan.errors(), options.json);
+    plans.push_back(std::move(plan.value()));
+  }
+  Json request{{"plans", std::move(plans)}};
+  if (!options.json) {
+    request["format"] = name_of(options.format);
+    if (options.unit) request["unit"] = name_of(*options.unit);
+  }
+  Result<Json> document = answer(options.json ? "compare" : "render", request, presets);
+  if (!document) return print_errors(document.errors(), options.json);
+  return options.json ? print_document(document.value()) : print(document.value().at("text").get<std::string>(), kDone);
+}
+
+int run_presets(const Options& options, const Presets& presets) {
+  Json request = Json::object();
+  if (!options.preset_kind.empty()) request["kind"] = options.preset_kind;
+  if (!options.preset_id.empty()) request["id"] = options.preset_id;
+  Result<Json> document = answer("presets", request, presets);
+  if (!document) return print_errors(document.errors(), options.json);
+  if (options.json || !options.preset_id.empty()) return print_document(document.value());
+  return print(render_preset_list(document.value(), options.format), kDone);
+}
+
+int run(const Options& options) {
+  Presets presets;
+  if (!options.presets_folder.empty())
+    if (Errors errors = add_presets(options.presets_folder, presets); !errors.empty()) return print_errors(errors, options.json);
+  if (options.command == "estimate") return run_estimate(options, presets);
+  if (options.command == "compare") return run_compare(options, presets);
+  if (options.command == "presets") return run_presets(options, presets);
+  return print_errors({not_built_yet(options.command)}, options.json);
+}
+
+}  // namespace
+}  // namespace wireplan
+
+int main(int argc, char** argv) {
+  using namespace wireplan;
+#ifdef SIGPIPE
+  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe shows as a failed write
+#endif
+  try {
+    const CommandLine line = read_command_line(argc, argv);
+    if (const Help* help = std::get_if<Help>(&line)) return print(help->text, kDone);
+    if (const Errors* errors = std::get_if<Errors>(&line)) return print_errors(*errors, asks_for_json(argc, argv));
+    return run(std::get<Options>(line));
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "wireplan: %s\n", e.what());
+    return kBadInput;
+  }
+}

@@ -1,0 +1,151 @@
+#include "native/options.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <array>
+#include <sstream>
+#include <string_view>
+
+#include "core/text/json.hpp"
+#include "core/text/reader.hpp"
+
+namespace wireplan {
+namespace {
+
+constexpr const char* kPlanForms =
+    "PLAN is a file, - for standard input, a scenario id (wireplan presets scenarios) or a share link.\n"
+    "Exit status: 0 done, 1 the answer is no, 2 bad input, 77 this machine cannot run it.";
+
+struct Later {  // commands of the design that are not built yet
+  const char *name, *arguments, *what;
+};
+constexpr std::array<Later, 11> kLater = {{
+    {"search", "story", "find the layouts that fit and are fastest"},
+    {"collectives", "dgx-a100-80gb --op all_reduce", "time against size of collectives on a wiring"},
+    {"topology", "show dgx-a100-80gb", "detect, import or show the wiring of a machine"},
+    {"measure", "--op all_reduce -b 1M -e 1G -f 2", "run collectives on this machine"},
+    {"validate", "--measure", "compare measured collectives with the prediction"},
+    {"replay", "story", "run the communication of a plan on this machine"},
+    {"fit", "story --max micro_batch_size", "the largest value of one field that still fits"},
+    {"diagnose", "story", "what to change first"},
+    {"accuracy", "--runs runs.jsonl", "compare estimates with published runs"},
+    {"import", "config.json", "read models, topologies and measurements of other tools"},
+    {"export", "story", "write a plan for other tools"},
+}};
+
+void add_output_options(CLI::App& command, Options& options) {
+  auto* json = command.add_flag("--json", options.json, "print the JSON document");
+  auto* markdown = command.add_flag_callback("--markdown", [&options] { options.format = RenderFormat::markdown; }, "print Markdown");
+  auto* csv = command.add_flag_callback("--csv", [&options] { options.format = RenderFormat::csv; }, "print CSV, full precision");
+  json->excludes(markdown)->excludes(csv);
+  markdown->excludes(csv);
+  command.add_option("--presets", options.presets_folder, "folder with presets of your own: DIR/<kind>/<id>.json")->type_name("DIR");
+}
+
+void add_plan_options(CLI::App& command, Options& options) {
+  // One value for each --set, so that a PLAN may follow it.
+  command.add_option("--set", options.edits, "change a field of the plan, e.g. parallel.data_sharding=fsdp; may be repeated")
+      ->type_name("PATH=VALUE")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command.add_option_function<std::string>(
+             "--unit", [&options](const std::string& unit) { options.unit = value_named<ByteUnit>(unit); }, "unit of memory in text (default GiB)")
+      ->type_name("GB|GiB")
+      ->check(CLI::IsMember({"GB", "GiB"}));
+}
+
+void define(CLI::App& app, Options& options) {
+  app.set_version_flag("--version", "wireplan " + std::string(kEngineVersion));
+  app.footer("Examples:\n"
+             "  wireplan estimate story\n"
+             "  wireplan estimate story --set parallel.data_sharding=fsdp\n"
+             "  wireplan estimate --help\n\n" +
+             std::string(kPlanForms));
+  app.require_subcommand(0, 1);
+  app.allow_extras();
+
+  CLI::App* estimate = app.add_subcommand("estimate", "whether a plan fits, what travels, how long a step takes");
+  estimate->add_option("PLAN", options.plans, "the plan")->required()->expected(1)->type_name("");
+  add_plan_options(*estimate, options);
+  auto* explain = estimate->add_option("--explain", options.explain, "where one number comes from, e.g. memory.states.parameters")->type_name("PATH");
+  auto* link = estimate->add_flag("--print-link", options.print_link, "print the share link of the plan instead");
+  estimate->add_flag("--check", options.check, "exit with 1 when the plan does not fit");
+  link->excludes(explain);
+  add_output_options(*estimate, options);
+  estimate->footer("Examples:\n"
+                   "  wireplan estimate story --set parallel.data_sharding=fsdp --unit GB\n"
+                   "  wireplan estimate plan.json --json\n"
+                   "  wireplan estimate story --explain memory.states.parameters\n\n" +
+                   std::string(kPlanForms));
+
+  CLI::App* compare = app.add_subcommand("compare", "plans side by side; the first is the baseline");
+  compare->add_option("PLAN", options.plans, "the plans")->required()->type_name("");
+  add_plan_options(*compare, options);
+  add_output_options(*compare, options);
+  compare->footer("--set changes every plan.\n\nExample:\n"
+                  "  wireplan compare story \"$(wireplan estimate story --set parallel.data_sharding=fsdp --print-link)\"\n\n" +
+                  std::string(kPlanForms));
+
+  CLI::App* presets = app.add_subcommand("presets", "models, GPUs, nodes and scenarios that can be named by id");
+  presets->add_option("KIND", options.preset_kind, "models, gpus, nodes, networks, scenarios, ...; left out: all kinds")->type_name("");
+  presets->add_option("ID", options.preset_id, "one preset: prints its document")->type_name("");
+  add_output_options(*presets, options);
+  presets->footer("Examples:\n  wireplan presets models\n  wireplan presets models mistral-7b-v0.1");
+
+  for (const Later& later : kLater) {
+    CLI::App* command = app.add_subcommand(later.name, std::string(later.what) + " (not built yet)");
+    command->add_flag("--json", options.json, "print the JSON document");
+    command->allow_extras();
+    command->footer("Example, once it is built:\n  wireplan " + std::string(later.name) + ' ' + later.arguments);
+  }
+}
+
+Errors command_line_error(std::string path, std::string value, std::string text) {
+  return {{std::move(path), value_text(Json(value)), "see wireplan --help", std::move(text)}};
+}
+
+Errors unknown_command(const CLI::App& app, const std::string& word) {
+  std::string listed;
+  std::vector<std::string_view> names;
+  for (const CLI::App* command : app.get_subcommands(nullptr)) {
+    names.push_back(command->get_name());
+    listed += (listed.empty() ? "" : " | ") + command->get_name();
+  }
+  const std::string text = word.empty() ? "a command is missing; wireplan --help lists them"
+                                        : value_text(Json(word)) + " is no command" + did_you_mean(nearest_words(word, names));
+  return {{"command", word.empty() ? "" : value_text(Json(word)), listed, text}};
+}
+
+}  // namespace
+
+bool asks_for_json(int argc, char** argv) {
+  return std::any_of(argv + std::min(argc, 1), argv + argc, [](const char* a) { return std::string_view(a) == "--json"; });
+}
+
+CommandLine read_command_line(int argc, char** argv) {
+  Options options;
+  CLI::App app("Wireplan: will it fit, and will your wiring keep up?", "wireplan");
+  define(app, options);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    std::ostringstream out, text;
+    if (app.exit(e, out, text) == 0) return Help{out.str()};
+    std::string given;
+    for (int i = 1; i < argc; ++i) given += (i > 1 ? " " : "") + std::string(argv[i]);
+    return command_line_error("command line", given, e.what());
+  }
+  const auto chosen = app.get_subcommands();
+  if (chosen.empty()) {
+    const auto rest = app.remaining();
+    return unknown_command(app, rest.empty() ? "" : rest.front());
+  }
+  options.command = chosen.front()->get_name();
+  if (!app.remaining().empty())
+    return command_line_error("command line", app.remaining().front(), value_text(Json(app.remaining().front())) + " is not known");
+  return options;
+}
+
+}  // namespace wireplan

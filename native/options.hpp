@@ -1,0 +1,36 @@
+// The command line: what is asked for, and the text of --help.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/base/error.hpp"
+#include "core/base/format.hpp"
+#include "core/text/render.hpp"
+
+namespace wireplan {
+
+struct Options {
+  std::string command;
+  std::vector<std::string> plans;               // PLAN…
+  std::vector<std::string> edits;               // --set path=value
+  bool json = false;
+  RenderFormat format = RenderFormat::text;
+  std::optional<ByteUnit> unit;                 // not given: as the scenario or link asks
+  bool check = false, print_link = false;
+  std::string explain;                          // a path of the estimate
+  std::string presets_folder;
+  std::string preset_kind, preset_id;
+};
+
+struct Help { std::string text; };  // --help, --version: text for standard output
+using CommandLine = std::variant<Options, Help, Errors>;
+
+CommandLine read_command_line(int argc, char** argv);
+
+// True when --json stands on the command line, whatever else is wrong with it.
+bool asks_for_json(int argc, char** argv);
+
+}  // namespace wireplan

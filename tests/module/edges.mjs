@@ -1,0 +1,43 @@
+// What only JavaScript can do wrong: node edges.mjs MODULE. Exits with 1 and a line for each expectation that fails.
+import { pathToFileURL } from "node:url";
+
+const { ready, version, estimate, explain, toText, search } = await import(pathToFileURL(process.argv[2]));
+await ready;
+
+let failed = 0;
+const expect = (what, holds) => {
+  if (holds) return;
+  console.error(`failed: ${what}`);
+  failed += 1;
+};
+const refused = (answer) => Array.isArray(answer.errors) && answer.errors.length > 0 && answer.errors[0].text !== "";
+
+const circular = {};
+circular.model = circular;
+let deep = {};
+for (let i = 0; i < 100_000; i += 1) deep = { a: deep };
+const story = estimate("story").plan;
+
+expect("no argument", refused(estimate()));
+expect("null", refused(estimate(null)));
+expect("a circle", refused(estimate(circular)));
+expect("a deep object", refused(estimate(deep)));
+expect("NaN", refused(estimate({ ...story, training: { ...story.training, sequence_length: NaN } })));
+expect("Infinity", refused(estimate({ ...story, training: { ...story.training, hidden_dropout: Infinity } })));
+expect("a function", refused(estimate({ ...story, training: () => 1 })) || estimate({ ...story, training: () => 1 }).schema);
+expect("a bigint is a number", estimate({ ...story, training: { ...story.training, sequence_length: 4096n } }).schema === "wireplan.estimate/1");
+expect("a lone surrogate", refused(estimate({ ...story, model: "\ud800" })));
+expect("five megabytes", refused(estimate({ ...story, model: "x".repeat(5e6) })));
+expect("a path that is none", refused(explain("story", undefined)) && refused(explain("story", "step.nothing")));
+expect("a format of text", typeof toText("story", { unit: "GB" }) === "string" && refused(toText("story", { unit: "kB" })));
+expect("search is a promise", search("story") instanceof Promise);
+
+// A caller may keep asking: nothing of a request stays behind.
+const used = () => process.memoryUsage().arrayBuffers + process.memoryUsage().external;
+for (let i = 0; i < 50; i += 1) estimate("story");
+const before = used();
+for (let i = 0; i < 2000; i += 1) estimate("story");
+expect("memory does not grow", used() - before < 8e6);
+expect("version", /^\d+\.\d+\.\d+$/.test(version));
+
+process.exit(failed ? 1 : 0);

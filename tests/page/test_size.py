@@ -1,0 +1,37 @@
+"""What a first visit costs."""
+
+import brotli
+
+FIRST_VISIT = 450_000
+APP = 330_000
+SHELL = 40_000
+
+
+def sizes(site):
+    """Compressed bytes of everything a first visit of index.html loads."""
+    names = ["index.html", "page.css", "app.mjs", "app.wasm", *sorted(p.name for p in site.glob("*.mjs") if p.name not in ("app.mjs", "wireplan.mjs"))]
+    return {name: len(brotli.compress((site / name).read_bytes())) for name in names}
+
+
+def test_a_first_visit_stays_in_its_budget(site, visit):
+    size = sizes(site)
+    assert sum(size.values()) <= FIRST_VISIT, size
+    assert size["app.wasm"] <= APP
+    assert sum(n for name, n in size.items() if name != "app.wasm") <= SHELL, size
+
+
+def test_a_first_visit_loads_these_files_and_no_other(site, browser, url):
+    page = browser.new_page()
+    loaded = []
+    page.on("request", lambda request: loaded.append(request.url))
+    page.goto(url)
+    page.wait_for_selector("html[data-wireplan=ready]")
+    names = {u.removeprefix(url) or "index.html" for u in loaded if not u.startswith(("data:", "blob:"))}
+    page.close()
+    assert names <= set(sizes(site)), names - set(sizes(site))
+
+
+def test_it_is_ready_within_its_second(visit):
+    page = visit()
+    # The budget is a second on a quiet desktop; machines that test are neither.
+    assert page.page.evaluate("performance.now()") < 5000

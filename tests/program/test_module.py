@@ -1,0 +1,129 @@
+"""The module under node: the same answers as the program, byte for byte, and its own manners."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT
+
+SITE = Path(os.environ.get("WIREPLAN_SITE", ROOT / "build/site"))
+LOADER = SITE.parent / "web/module/wireplan.mjs"  # before it is joined with api.mjs
+
+pytestmark = pytest.mark.skipif(
+    not (SITE / "wireplan.mjs").exists() or not shutil.which("node"), reason="no module was built, or no node to run it")
+
+EXPORTS = set(
+    "ready version estimate compare search explain presets parseLink formatLink importTopology importNcclTests importConfig"
+    " toText toMarkdown toCsv".split())
+
+
+def node(script, target, requests=None, **options):
+    done = subprocess.run(
+        ["node", str(ROOT / "tests/module" / script), str(target)], input=json.dumps(requests).encode(),
+        capture_output=True, timeout=120, **options)
+    assert done.returncode == 0, done.stderr.decode()
+    return json.loads(done.stdout) if requests is not None else done.stdout.decode()
+
+
+def call(*requests):
+    return node("call.mjs", SITE / "wireplan.mjs", requests)
+
+
+@pytest.fixture(scope="module")
+def fsdp(wireplan):
+    return wireplan("estimate", "story", "--set", "parallel.data_sharding=fsdp", "--print-link").out.strip()
+
+
+def test_the_same_bytes_as_the_program(wireplan, scenarios, fsdp):
+    requests = [("estimate", json.dumps(s)) for s in [*scenarios, fsdp]]
+    requests.append(("compare", json.dumps({"plans": ["story", fsdp]})))
+    requests.append(("explain", json.dumps({"plan": "story", "path": "step.time_s"})))
+    requests.append(("presets", json.dumps({"kind": "models"})))
+    requests.append(("estimate", '"stroy"'))
+    expected = [wireplan("estimate", s, "--json").out for s in [*scenarios, fsdp]]
+    expected.append(wireplan("compare", "story", fsdp, "--json").out)
+    expected.append(wireplan("estimate", "story", "--explain", "step.time_s", "--json").out)
+    expected.append(wireplan("presets", "models", "--json").out)
+    texts = node("raw.mjs", LOADER, requests)
+    for request, mine, theirs in zip(requests, expected, texts, strict=False):
+        assert theirs == mine, request
+    assert "errors" in json.loads(texts[-1])
+
+
+def test_the_functions(wireplan, fsdp):
+    estimate, compared, told, kinds, models, mistral = call(
+        ["estimate", "story"], ["compare", ["story", fsdp]], ["explain", "story", "memory.states.parameters"],
+        ["presets"], ["presets", "models"], ["presets", "models", "mistral-7b-v0.1"])
+    assert estimate == wireplan.json("estimate", "story")
+    assert compared == wireplan.json("compare", "story", fsdp)
+    assert told == wireplan.json("estimate", "story", "--explain", "memory.states.parameters")
+    assert kinds == wireplan.json("presets") and models == wireplan.json("presets", "models")
+    assert mistral == wireplan.json("presets", "models", "mistral-7b-v0.1")
+
+
+def test_texts_are_those_of_the_program(wireplan, fsdp):
+    estimate = wireplan.json("estimate", fsdp)
+    text, gigabytes, markdown, csv, both = call(
+        ["toText", "story"], ["toText", "story", {"unit": "GB"}], ["toMarkdown", estimate], ["toCsv", estimate["plan"]],
+        ["toMarkdown", wireplan.json("compare", "story", fsdp)])
+    assert text == wireplan("estimate", "story").out
+    assert gigabytes == wireplan("estimate", "story", "--unit", "GB").out
+    assert markdown == wireplan("estimate", fsdp, "--markdown", "--unit", "GiB").out
+    assert csv == wireplan("estimate", fsdp, "--csv").out
+    assert both == wireplan("compare", "story", fsdp, "--markdown", "--unit", "GiB").out
+
+
+def test_links(wireplan, fsdp):
+    link, parsed, again = call(["formatLink", "story"], ["parseLink", fsdp + "&lang=vi"], ["formatLink", {"plan": "story", "set": [["parallel.data_sharding", "fsdp"]]}])
+    assert link == wireplan("estimate", "story", "--print-link").out.strip() and again == fsdp
+    assert parsed["view"] == {"lang": "vi"} and parsed["plan"]["parallel"]["data_sharding"] == "fsdp"
+    (estimate,) = call(["estimate", parsed["plan"]])
+    assert estimate == wireplan.json("estimate", fsdp)
+
+
+def test_errors_are_those_of_the_program(wireplan):
+    answers = call(["estimate", "stroy"], ["estimate", {"plan": "story", "set": [["parallel.tensor", 3]]}], ["presets", "model"])
+    assert answers[1]["errors"] == wireplan.errors("estimate", "story", "--set", "parallel.tensor=3")
+    assert answers[2]["errors"] == wireplan.errors("presets", "model")
+    assert "story" in answers[0]["errors"][0]["text"]
+
+
+def test_exports_and_what_is_not_built(wireplan):
+    exports, version, early, *later = call(
+        ["exports"], ["version"], ["early"], ["search", "story"], ["importTopology", "x"], ["importNcclTests", "x"], ["importConfig", "{}"])
+    assert set(exports) == EXPORTS
+    assert version == wireplan("--version").out.split()[1]
+    assert "ready" in early["errors"][0]["text"]
+    assert all("not built yet" in answer["errors"][0]["text"] for answer in later)
+
+
+def test_the_types_name_the_same_functions():
+    types = (SITE / "wireplan.d.ts").read_text("utf-8")
+    assert set(re.findall(r"^export (?:function|const|let) (\w+)", types, re.M)) == EXPORTS
+
+
+def test_what_only_javascript_can_do_wrong():
+    node("edges.mjs", SITE / "wireplan.mjs")
+
+
+def test_a_missing_wasm_shows_when_ready_is_awaited(tmp_path):
+    shutil.copy(SITE / "wireplan.mjs", tmp_path)
+    script = "const m = await import('./wireplan.mjs'); await new Promise(r => setTimeout(r, 200)); try { await m.ready; console.log('ready') } catch { console.log('missing') }"
+    done = subprocess.run(["node", "--input-type=module", "-e", script], cwd=tmp_path, capture_output=True, timeout=60)
+    assert done.stdout.decode().strip() == "missing" and done.returncode == 0, done.stderr.decode()
+
+
+def test_it_runs_in_a_worker_and_without_a_window():
+    script = (
+        "import { Worker } from 'node:worker_threads';"
+        f"const code = `import('{(SITE / 'wireplan.mjs').as_uri()}').then(async (m) => {{ await m.ready;"
+        " (await import('node:worker_threads')).parentPort.postMessage(m.estimate('story').memory.fits); })`;"
+        "const worker = new Worker(code, { eval: true });"
+        "worker.on('message', (fits) => { console.log(typeof window, fits); worker.terminate(); });")
+    done = subprocess.run(["node", "--input-type=module", "-e", script], capture_output=True, timeout=60)
+    assert done.stdout.decode().strip() == "undefined false", done.stderr.decode()

@@ -1,0 +1,19 @@
+"""What the module costs a documentation site: compressed with brotli, presets included."""
+
+import os
+from pathlib import Path
+
+import brotli
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SITE = Path(os.environ.get("WIREPLAN_SITE", ROOT / "build/site"))
+LIMIT = 120_000
+
+
+@pytest.mark.skipif(not (SITE / "wireplan.wasm").exists(), reason="no module was built")
+def test_the_module_stays_in_its_budget():
+    sizes = {
+        name: len(brotli.compress((SITE / name).read_bytes())) for name in ("wireplan.mjs", "wireplan.wasm")
+    }
+    assert sum(sizes.values()) <= LIMIT, sizes

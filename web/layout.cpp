@@ -1,0 +1,81 @@
+#include "web/layout.hpp"
+
+#include <algorithm>
+
+#include "web/panels/panels.hpp"
+
+namespace wireplan {
+
+namespace {
+
+constexpr float kWiring = 238, kWiringMost = 330, kNarrowWiring = 290;
+
+// Results from top to bottom. What is left over goes to the drawing, then to the table.
+void place_results(const AppState& state, PageLayout& page) {
+  Rect rest = page.centre;
+  const float memory = memory_height(state, false), step = step_height(state, false);
+  const bool stacked = rest.w < 640;
+  const float wirings = wirings_height(state);
+  const float spare = std::max(0.f, rest.h - memory - step - kWiring);
+  const float drawing = std::min(kWiring + spare * 0.7f, kWiringMost);
+  page.memory = rest.cut_top(memory);
+  if (stacked) {
+    page.wiring = rest.cut_top(kWiring).inset(20, 0);
+    page.wirings = rest.cut_top(wirings).inset(12, 0);
+  } else {
+    Rect row = rest.cut_top(std::max(drawing, wirings));
+    row.cut_left(20);
+    row.cut_right(12);
+    page.wirings = row.cut_right(std::clamp(row.w * 0.38f, 250.f, 340.f));
+    row.cut_right(24);
+    page.wiring = row;
+  }
+  page.step = {rest.x, rest.y, rest.w, std::max(rest.h, step)};
+  page.centre_height = page.step.bottom() - page.centre.y;
+}
+
+void place_flow(const AppState& state, PageLayout& page) {
+  Rect rest = page.centre;
+  page.memory = rest.cut_top(memory_height(state, true));
+  page.wiring = rest.cut_top(kNarrowWiring).inset(16, 0);
+  page.wirings = rest.cut_top(wirings_height(state)).inset(8, 0);
+  page.step = rest.cut_top(step_height(state, true));
+  page.centre_height = page.step.bottom() - page.centre.y;
+}
+
+}  // namespace
+
+Columns columns_for(float width) {
+  return width >= 1280 ? Columns::three : width >= 1024 ? Columns::two : width >= 720 ? Columns::strip : Columns::flow;
+}
+
+PageLayout page_layout(const AppState& state, float width, float height) {
+  PageLayout page;
+  page.columns = columns_for(width);
+  Rect rest{0, 0, width, height};
+  if (page.columns == Columns::flow) {
+    page.centre = rest;
+    place_flow(state, page);
+    return page;
+  }
+  constexpr float kDrawer = 336;
+  if (page.columns == Columns::strip) {
+    page.strip = rest.cut_left(64);
+    if (!state.view.section.empty()) page.inputs = {rest.x, rest.y, 304, rest.h};  // over the results
+  } else {
+    page.inputs = rest.cut_left(page.columns == Columns::three ? 304 : 280);
+  }
+  if (!state.view.explain.empty()) {
+    page.drawer = {rest.right() - kDrawer, rest.y, kDrawer, rest.h};
+    if (page.columns == Columns::three) rest.w -= kDrawer;
+  }
+  page.centre = rest;
+  place_results(state, page);
+  return page;
+}
+
+float wanted_height(const AppState& state, float width) {
+  return columns_for(width) == Columns::flow ? page_layout(state, width, 0).centre_height : 0;
+}
+
+}  // namespace wireplan

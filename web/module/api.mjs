@@ -1,0 +1,92 @@
+// Wireplan as a module: the planner without its page, for documentation sites, notebooks and scripts.
+//
+//   import { ready, estimate, toMarkdown } from "./wireplan.mjs";
+//   await ready;
+//   const answer = estimate("story");
+//   console.log(answer.memory.fits, toMarkdown(answer));
+//
+// Works in browsers, workers and node. Importing it is safe on a server that renders pages: no window is needed, and a
+// missing wireplan.wasm shows when `ready` is awaited, not before. The file lies beside this one.
+import createCore from "./core.mjs";
+
+let core;
+
+/** The version of the engine; empty until `ready`. */
+export let version = "";
+
+/** Fulfilled when the functions below can be called. */
+export const ready = createCore().then((loaded) => {
+  core = loaded;
+  version = core.UTF8ToString(core._wireplan_version());
+});
+ready.catch(() => {}); // whoever awaits it sees the error; nobody awaiting is no fault
+
+const failure = (path, value, limit, text) => ({ errors: [{ path, value, limit, text }] });
+
+// One command of the C ABI. What cannot be written as JSON, and a core that is not there, are errors like all others.
+function call(command, request) {
+  if (!core) return failure("", "", "after `await ready`", "the planner is not loaded yet: await ready first");
+  let json;
+  try {
+    json = JSON.stringify(request, (key, value) => {
+      if (typeof value === "number" && !Number.isFinite(value)) throw new TypeError(`${key} is ${value}`);
+      if (typeof value === "bigint") return Number(value);
+      return value;
+    });
+  } catch (error) {
+    return failure("", "", "a value that JSON can hold", `the request is not JSON: ${error.message}`);
+  }
+  const name = core.stringToNewUTF8(command);
+  const text = core.stringToNewUTF8(json ?? "null");
+  const answer = core._wireplan_call(name, text);
+  core._free(name);
+  core._free(text);
+  const document = JSON.parse(core.UTF8ToString(answer));
+  core._wireplan_free(answer);
+  return document;
+}
+
+// Where a plan is wanted, an answer may stand: the plan of an estimate, the plans of a comparison.
+const planOf = (stated) => (stated?.schema === "wireplan.estimate/1" ? stated.plan : stated);
+const about = (stated) => (stated?.schema === "wireplan.compare/1" ? { plans: stated.estimates.map(planOf) } : { plan: planOf(stated) });
+
+/** Whether a plan fits, what travels, how long a step takes. A plan is a document, a scenario id or a link. */
+export const estimate = (plan) => call("estimate", planOf(plan));
+
+/** Plans side by side; the first is the baseline. */
+export const compare = (plans) => call("compare", { plans: Array.isArray(plans) ? plans.map(planOf) : plans });
+
+/** Where one number of the estimate comes from: symbol, formula, the values put in, sources. */
+export const explain = (plan, path) => call("explain", { plan: planOf(plan), path });
+
+/** All kinds; the presets of one kind; or one preset as it is written. */
+export const presets = (kind, id) => call("presets", { kind, id });
+
+/** A link as a plan document: {plan, view, notes}. */
+export const parseLink = (link) => call("parse_link", { link });
+
+/** A plan as a link: "#v=1&m=…". */
+export function formatLink(plan) {
+  const answer = call("format_link", planOf(plan));
+  return answer.errors ? answer : answer.link;
+}
+
+function rendered(format, stated, { unit } = {}) {
+  const answer = call("render", { ...about(stated), format, unit });
+  return answer.errors ? answer : answer.text;
+}
+
+/** A plan, an estimate or a comparison as aligned text; {unit: "GB" | "GiB"}. */
+export const toText = (stated, options) => rendered("text", stated, options);
+
+/** The same as Markdown with tables, link and version. */
+export const toMarkdown = (stated, options) => rendered("markdown", stated, options);
+
+/** The same as CSV: one line for each plan, every number at full precision, units in the header. */
+export const toCsv = (stated, options) => rendered("csv", stated, options);
+
+/** Not built yet. */
+export const search = async (plan, options, onProgress, signal) => call("search", { plan, options });
+export const importTopology = (text) => call("import_topology", { text });
+export const importNcclTests = (text) => call("import_nccl_tests", { text });
+export const importConfig = (text) => call("import_config", { text });

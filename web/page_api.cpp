@@ -1,0 +1,116 @@
+#include "web/page_api.hpp"
+
+#include <cmath>
+#include <utility>
+
+#include "core/text/answer_json.hpp"
+#include "core/text/json.hpp"
+#include "web/app.hpp"
+#include "web/documents.hpp"
+#include "web/fonts.hpp"
+#include "web/platform.hpp"
+
+using namespace wireplan;
+
+namespace {
+
+// Keeps a text for the caller until the same function is called again.
+const char* kept(std::string& buffer, std::string text) {
+  buffer = std::move(text);
+  return buffer.c_str();
+}
+
+const EmbeddedFont& font(int index) { return index == 1 ? kInterSemiBold : index == 2 ? kJetBrainsMono : kInterRegular; }
+
+void after(bool changed) {
+  if (changed) follow_change(app());
+}
+
+std::string text_or_empty(const char* text) { return text ? text : ""; }
+
+}  // namespace
+
+int page_start(const char* link) {
+  App& a = app();
+  start(a.state, text_or_empty(link));
+  follow_change(a);
+  return open_pictures(a) ? 1 : 0;
+}
+
+int page_open(const char* link) {
+  const bool opened = open_plan(app().state, text_or_empty(link));
+  after(true);
+  return opened ? 1 : 0;
+}
+
+const char* page_state() {
+  static std::string text;
+  return kept(text, dump_json_compact(state_document(app())));
+}
+
+const char* page_form() {
+  static std::string text;
+  return kept(text, dump_json_compact(form_document(app().form)));
+}
+
+const char* page_scenarios() {
+  static std::string text;
+  return kept(text, dump_json_compact(scenarios_document(app().state)));
+}
+
+const char* page_explain(const char* path) {
+  static std::string text;
+  const AppState& s = app().state;
+  const Result<Explanation> found = explain(s.answer.plan, s.constants, s.answer.estimate, text_or_empty(path));
+  return kept(text, dump_json_compact(found ? write_explanation(found.value()) : write_errors(found.errors())));
+}
+
+const char* page_alternatives() {
+  static std::string text;
+  return kept(text, dump_json_compact(alternatives_document(app().state)));
+}
+
+const char* page_words() {
+  static std::string text;
+  return kept(text, dump_json_compact(Json(app().state.words.texts())));
+}
+
+void page_edit(const char* path, const char* value) { after(apply(app().state, {text_or_empty(path), text_or_empty(value)})); }
+void page_undo() { after(undo(app().state)); }
+void page_redo() { after(redo(app().state)); }
+
+void page_reset() {
+  reset(app().state);
+  after(true);
+}
+
+void page_view(const char* key, const char* value) { after(apply(app().state, {"view." + text_or_empty(key), text_or_empty(value)})); }
+
+const char* page_export(const char* format) {
+  static std::string text;
+  return kept(text, export_text(app().state, text_or_empty(format)));
+}
+
+const char* page_rect(const char* key) {
+  static std::string text;
+  for (const KeyedRect& k : app().ui.keys)
+    if (k.key == key) return kept(text, dump_json_compact(Json::array({number(k.rect.x), number(k.rect.y), number(k.rect.w), number(k.rect.h)})));
+  return kept(text, "");
+}
+
+const char* page_keys() {
+  static std::string text;
+  Json keys = Json::array();
+  for (const KeyedRect& k : app().ui.keys) keys.push_back(k.key);
+  return kept(text, dump_json_compact(keys));
+}
+
+int page_frames() { return app().frames; }
+void page_wake(int frames) { wake(app(), frames); }
+void page_resize(int css_width, int css_height) { resize(app(), css_width, css_height); }
+int page_wanted_height(int css_width) { return static_cast<int>(std::ceil(wanted_height(app().state, static_cast<float>(css_width)))); }
+const unsigned char* page_font(int index) { return font(index).data; }
+int page_font_size(int index) { return static_cast<int>(font(index).size); }
+void page_restored() {
+  if (app().has_pictures) platform::restore();
+}

@@ -1,0 +1,268 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "core/text/sheet.hpp"
+#include "web/panels/panels.hpp"
+#include "web/widgets.hpp"
+
+namespace wireplan {
+
+namespace {
+
+constexpr float kBar = 18, kRow = 28, kNarrowRow = 56, kHead = 56, kAxis = 22, kLegend = 44, kRecipes = 34;
+
+struct Part {
+  std::string_view name;  // key of its words under "mem.part."
+  const char* path;       // of the estimate
+  Bytes bytes;
+  ImU32 color;
+  bool hatched = false;
+};
+using Parts = std::array<Part, 9>;
+
+// In the order they stand in a bar. What the allocator cannot give back and the runtime come last, hatched.
+Parts parts_of(const MemoryAnswer& m, const Palette& c) {
+  return {{{"parameters", "memory.parts.parameters", m.parts.parameters, c.params},
+           {"gradients", "memory.parts.gradients", m.parts.gradients, c.grads},
+           {"optimizer", "memory.parts.optimizer_states", m.parts.optimizer_states, c.optim},
+           {"master", "memory.parts.master_weights", m.parts.master_weights, c.optim, true},
+           {"activations", "memory.parts.activations", m.parts.activations, c.acts},
+           {"logits", "memory.parts.logits", m.parts.logits, c.logits},
+           {"gathered", "memory.parts.unsharded_parameters", m.parts.unsharded_parameters, c.gath},
+           {"buffers", "memory.parts.communication_buffers", m.parts.communication_buffers + m.parts.temporary, c.bufs},
+           {"slack", "memory.runtime_bytes", m.need.value - m.allocated.value, c.slack, true}}};
+}
+
+double unit_bytes(ByteUnit unit) { return unit == ByteUnit::GB ? 1e9 : 1073741824.0; }
+
+// From bytes to places on the page; the same for all rows.
+struct Scale {
+  float x = 0;
+  double per_byte = 0, most = 0;
+  float at(Bytes b) const { return x + static_cast<float>(b.value * per_byte); }
+};
+
+Scale scale_of(const AppState& state, float x, float width) {
+  double most = 1.3 * state.answer.estimate.memory.capacity.value;
+  for (const Alternative& a : state.answer.shardings) most = std::max(most, a.estimate.memory.need.high.value);
+  return {x, most > 0 ? width / most : 0, most};
+}
+
+// 1, 2 or 5 times a power of ten, about six of them.
+double tick_step(double most) {
+  double step = 1e-3;
+  for (int i = 0; step * 7 < most && i < 60; ++i) step *= i % 3 == 1 ? 2.5 : 2;
+  return step;
+}
+
+void draw_bar(Ui& ui, const MemoryAnswer& m, Rect bar, const Scale& scale, ImU32 ground) {
+  const float line = scale.at(m.capacity);
+  Bytes below;
+  for (const Part& p : parts_of(m, *ui.colors)) {
+    const float x0 = scale.at(below), x1 = scale.at(below + p.bytes);
+    below += p.bytes;
+    const float gap = x1 - x0 > 3 ? 1.f : 0.f;
+    const Rect whole{x0, bar.y, x1 - x0 - gap, bar.h};
+    Rect inside = whole;
+    if (inside.right() > line) inside.w = std::max(0.f, line - inside.x);
+    fill(ui, inside, p.color);
+    if (p.hatched) hatch(ui, inside, faded(ground, 0.55f), 4);
+    if (whole.right() > line) fill(ui, {std::max(whole.x, line), bar.y, whole.right() - std::max(whole.x, line), bar.h}, faded(p.color, 0.4f));
+    const TextStyle style = label_style(ui).in(label_on(p.color));
+    const std::string value = ui.bytes(p.bytes);
+    if (inside.w >= 26 && inside.w == whole.w && text_width(ui, value, style) < inside.w - 4)
+      text(ui, inside.middle_x(), bar.middle_y(), value, style, Align::centre);
+  }
+  const float end = scale.at(below);
+  if (end > line + 1) {
+    const Rect over{line, bar.y, end - line, bar.h};
+    hatch(ui, over, ui.colors->no, 7, 1.2f);
+    outline(ui, over, ui.colors->no, 0, 2);
+  }
+  whisker(ui, scale.at(m.need.low), scale.at(m.need.high), bar.middle_y(), ground);
+}
+
+// "✓ 34.2 free", "✕ 31.6 over"; ends at `right` when that is given, begins at `left` else.
+void draw_verdict(Ui& ui, const MemoryAnswer& m, float left, float middle, bool from_right) {
+  const ImU32 color = m.fits ? ui.colors->fit : ui.colors->no;
+  const Bytes rest = m.fits ? m.capacity - m.need.value : m.need.value - m.capacity;
+  const std::string words = ui.words->fill(m.fits ? "mem.free" : "mem.over", {{"n", ui.bytes(rest)}});
+  const TextStyle style = label_style(ui).in(color);
+  if (from_right) left -= text_width(ui, words, style) + 16;
+  icon(ui, m.fits ? Icon::check : Icon::cross, {left + 5, middle}, m.fits ? 9.f : 8.f, color, 2);
+  text(ui, left + 16, middle, words, style);
+}
+
+// Parts of the chosen plan under the pointer, one after the other, to be looked up.
+Edit press_parts(Ui& ui, const MemoryAnswer& m, Rect bar, const Scale& scale) {
+  Edit edit;
+  Bytes below;
+  for (const Part& p : parts_of(m, *ui.colors)) {
+    const Rect r{scale.at(below), bar.y, scale.at(below + p.bytes) - scale.at(below), bar.h};
+    below += p.bytes;
+    if (r.w < 2) continue;
+    const Press part = press(ui, std::string(p.path) + ".bar", r, true, 0);
+    tooltip(ui, part, ui.word("mem.part." + std::string(p.name)), format_bytes_with_unit(p.bytes, ui.unit), ui.word("hint.explain"));
+    if (part.clicked) edit = {"view.explain", p.path};
+  }
+  return edit;
+}
+
+Edit draw_row(Ui& ui, const Alternative& a, Rect row, const Scale& scale, bool narrow) {
+  Edit edit;
+  const MemoryAnswer& m = a.estimate.memory;
+  const std::string key = "strategy." + a.key;
+  const Rect bar = narrow ? Rect{row.x, row.y + 28, row.w, kBar} : Rect{scale.x, row.middle_y() - kBar / 2, row.w, kBar};
+  const ImU32 ground = a.chosen ? ui.colors->bg2 : ui.colors->bg1;
+  Press whole;
+  if (a.chosen) ui.mark(key, row);
+  else whole = press(ui, key, row);
+  if (a.chosen || whole.hovered) fill(ui, row, ui.colors->bg2);
+  if (a.chosen) fill(ui, {row.x, row.y, 3, row.h}, ui.colors->ink);
+
+  const float middle = narrow ? row.y + 15 : row.middle_y(), left = row.x + 8;
+  text(ui, left, middle, a.label, a.chosen ? strong_style(ui) : body_style(ui), Align::left, narrow ? 0 : 72);
+  if (narrow) {
+    const float w = text(ui, row.right() - 8, middle, ui.bytes(m.need.value), strong_style(ui), Align::right);
+    draw_verdict(ui, m, row.right() - 8 - std::max(w, 40.f) - 12, middle, true);
+  } else {
+    text(ui, row.right() - 102, middle, ui.bytes(m.need.value), strong_style(ui), Align::right);
+    draw_verdict(ui, m, row.right() - 90, middle, false);
+  }
+  draw_bar(ui, m, bar, scale, whole.hovered ? ui.colors->bg2 : ground);
+  if (!a.chosen) {
+    tooltip(ui, whole, a.label, a.implemented_by, ui.word("hint.choose"));
+    return whole.clicked ? Edit{key, ""} : Edit{};
+  }
+  const Press total = press(ui, "memory.need_bytes", narrow ? Rect{row.right() - 56, row.y + 4, 52, 22} : Rect{row.right() - 150, row.y + 3, 52, row.h - 6});
+  if (total.clicked) edit = {"view.explain", "memory.need_bytes"};
+  tooltip(ui, total, ui.word("path.memory.need_bytes"), format_bytes_with_unit(m.need.value, ui.unit), ui.word("hint.explain"));
+  if (Edit part = press_parts(ui, m, bar, scale)) edit = std::move(part);
+  return edit;
+}
+
+void draw_capacity(Ui& ui, const AppState& state, const Scale& scale, float top, float bottom, bool narrow) {
+  const Bytes capacity = state.answer.estimate.memory.capacity;
+  const float x = std::floor(scale.at(capacity));
+  ui.list->AddRectFilled({x - 1, top}, {x + 1, bottom}, ui.colors->ink);
+  if (narrow) return;
+  ui.list->AddTriangleFilled({x - 5, top - 1}, {x + 5, top - 1}, {x, top + 5}, ui.colors->ink);
+  const std::string label = state.answer.plan.cluster.node.gpu.name + " = " + format_bytes_with_unit(capacity, ui.unit);
+  const TextStyle style = tick_style(ui).in(ui.colors->ink);
+  const float room = x - scale.x - 8;
+  text(ui, x - 8, top + 1, label, {11, Face::semibold, style.color}, Align::right, room);
+  ui.mark("memory.capacity_bytes", {x - 8 - std::min(room, text_width(ui, label, style)), top - 7, std::min(room, text_width(ui, label, style)), 16});
+}
+
+void draw_axis(Ui& ui, const Scale& scale, float top, float bottom) {
+  const double unit = unit_bytes(ui.unit), step = tick_step(scale.most / unit);
+  for (double v = 0; v * unit <= scale.most * 1.0001; v += step) {
+    const float x = scale.at(Bytes(v * unit));
+    vertical(ui, x, top, bottom, ui.colors->grid);
+    text(ui, x, bottom + 11, format_fixed(v, step < 1 ? 1 : 0), tick_style(ui), Align::centre);
+  }
+}
+
+Edit draw_legend(Ui& ui, const MemoryAnswer& m, Rect area) {
+  Edit edit;
+  std::vector<Part> shown;
+  std::vector<double> values;
+  for (const Part& p : parts_of(m, *ui.colors))
+    if (p.name != "master" || p.bytes.value > 0) {
+      shown.push_back(p);
+      values.push_back(p.bytes.value / unit_bytes(ui.unit));
+    }
+  const double total = m.need.value.value / unit_bytes(ui.unit);
+  const std::vector<std::string> texts = parts_that_add_up(values, total, total < 10 ? 2 : 1);
+  // Each as wide as its words, so that long names get the room; the rest shared out evenly.
+  float words = 0;
+  std::vector<float> widths;
+  for (const Part& p : shown) words += widths.emplace_back(text_width(ui, ui.word("mem.part." + std::string(p.name)), tick_style(ui)) + 13);
+  const std::size_t per_line = words + 8 * static_cast<float>(shown.size()) > area.w ? (shown.size() + 1) / 2 : shown.size();
+  const bool folded = per_line < shown.size();
+  float x = area.x;
+  const float gap = folded ? 0 : (area.w - words) / static_cast<float>(std::max<std::size_t>(shown.size() - 1, 1));
+  for (std::size_t i = 0; i < shown.size(); ++i) {
+    const Part& p = shown[i];
+    const float width = folded ? area.w / static_cast<float>(per_line) : widths[i];
+    const float y = area.y + (folded && i >= per_line ? kLegend - 4 : 0);
+    if (folded) x = area.x + static_cast<float>(i % per_line) * width;
+    const Press item = press(ui, p.path, {x - 3, y, width, 36}, true, 3);
+    const Rect swatch{x, y + 5, 9, 9};
+    fill(ui, swatch, p.color);
+    if (p.hatched) hatch(ui, swatch, faded(ui.colors->bg1, 0.55f), 4);
+    text(ui, x + 13, y + 10, ui.word("mem.part." + std::string(p.name)), tick_style(ui).in(item.hovered ? ui.colors->ink : ui.colors->ink2), Align::left, width - 12);
+    text(ui, x + 13, y + 26, texts[i], body_style(ui));
+    if (item.clicked) edit = {"view.explain", p.path};
+    x += width + gap;
+  }
+  return edit;
+}
+
+// What 8, 12 and 16 bytes a parameter stand for, with what each keeps of states on a GPU.
+Edit draw_recipes(Ui& ui, const AppState& state, Rect area, bool narrow) {
+  Edit edit;
+  const auto& recipes = state.answer.recipes;
+  if (recipes.empty()) return edit;
+  float label = 0;
+  if (!narrow) label = text(ui, area.x, area.middle_y(), ui.word("mem.recipes"), label_style(ui)) + 14;
+  const float gap = 8, n = static_cast<float>(recipes.size()), wide = narrow ? area.w : (area.w - label - gap * (n - 1)) / n;
+  for (std::size_t i = 0; i < recipes.size(); ++i) {
+    const Alternative& a = recipes[i];
+    const float at = static_cast<float>(i);
+    const Rect r = narrow ? Rect{area.x, area.y + at * 36, wide, 32} : Rect{area.x + label + at * (wide + gap), area.y + 4, wide, 26};
+    const Press p = press(ui, "recipe." + a.key, r);
+    fill(ui, r, p.hovered && !a.chosen ? ui.colors->bg2 : ui.colors->bg1, 4);
+    outline(ui, r, a.chosen ? ui.colors->ink : ui.colors->line2, 4, a.chosen ? 2.f : 1.f);
+    const std::string states = ui.bytes(a.estimate.memory.states.total());
+    const float w = text(ui, r.right() - 8, r.middle_y(), states, a.chosen ? strong_style(ui) : body_style(ui), Align::right);
+    const std::string key = "mem.recipe." + a.key;
+    text(ui, r.x + 8, r.middle_y(), ui.words->has(key) ? ui.word(key) : std::string_view(a.label), label_style(ui).in(a.chosen ? ui.colors->ink : ui.colors->ink2), Align::left, r.w - w - 22);
+    tooltip(ui, p, a.label, ui.words->fill("mem.recipe.hint", {{"n", states}, {"u", unit_name(ui.unit)}}), a.chosen ? std::string_view() : ui.word("hint.choose"));
+    if (p.clicked && !a.chosen) edit = {"recipe." + a.key, ""};
+  }
+  return edit;
+}
+
+}  // namespace
+
+float memory_height(const AppState& state, bool narrow) {
+  const float rows = static_cast<float>(state.answer.shardings.size());
+  if (narrow) return 44 + rows * kNarrowRow + 24 + 2 * kLegend + 24 + 36 * static_cast<float>(state.answer.recipes.size()) + 16;
+  return kHead + rows * kRow + kAxis + kLegend + kRecipes + 8;
+}
+
+Edit draw_memory(Ui& ui, const AppState& state, Rect area) {
+  Edit edit;
+  const auto take = [&](Edit next) { if (next) edit = std::move(next); };
+  const bool narrow = area.w < 560;
+  const MemoryAnswer& m = state.answer.estimate.memory;
+  const float side = narrow ? 16 : 20;
+  const Rect inner = area.inset(side, 0);
+  const float title = text(ui, inner.x, area.y + 22, ui.word("mem.title"), title_style(ui));
+  const Rect units{inner.right() - 76, area.y + 11, 76, 23};
+  const std::string_view unit = segments(ui, "unit", units, {{"GB", "GB"}, {"GiB", "GiB"}}, unit_name(ui.unit), label_style(ui));
+  if (!unit.empty()) take({"view.unit", std::string(unit)});
+  if (!narrow)
+    text(ui, inner.x + title + 12, area.y + 22, ui.words->fill("mem.sub", {{"u", unit_name(ui.unit)}, {"when", m.peak_at}}), label_style(ui), Align::left, units.x - inner.x - title - 24);
+
+  const float rows = static_cast<float>(state.answer.shardings.size());
+  const float top = area.y + (narrow ? 44 : kHead), pitch = narrow ? kNarrowRow : kRow, bottom = top + rows * pitch;
+  const Scale scale = narrow ? scale_of(state, inner.x, inner.w) : scale_of(state, inner.x + 76, inner.w - 76 - 168);
+  if (!narrow) draw_axis(ui, scale, top - 4, bottom + 2);
+  float y = top;
+  for (const Alternative& a : state.answer.shardings) {
+    take(draw_row(ui, a, {inner.x - 8, y, inner.w + 16, pitch}, scale, narrow));
+    if (narrow) draw_capacity(ui, state, scale, y + 24, y + 28 + kBar + 4, true);
+    y += pitch;
+  }
+  if (!narrow) draw_capacity(ui, state, scale, top - 13, bottom + 4, false);
+  else text(ui, std::min(scale.at(m.capacity), inner.right() - 60), bottom + 10, format_bytes_with_unit(m.capacity, ui.unit), {11, Face::semibold, ui.colors->ink}, Align::centre);
+  const float below = bottom + (narrow ? 28.f : kAxis + 6);
+  take(draw_legend(ui, m, {inner.x, below, inner.w, kLegend}));
+  take(draw_recipes(ui, state, {inner.x, below + (narrow ? 2 * kLegend : kLegend - 4), inner.w, kRecipes}, narrow));
+  return edit;
+}
+
+}  // namespace wireplan

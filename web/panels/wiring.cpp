@@ -1,0 +1,244 @@
+#include <algorithm>
+#include <cmath>
+
+#include "core/cost/wiring_rates.hpp"
+#include "web/panels/panels.hpp"
+#include "web/panels/wiring_picture.hpp"
+#include "web/sentence.hpp"
+#include "web/widgets.hpp"
+
+namespace wireplan {
+
+namespace {
+
+constexpr float kStrip = 30;
+
+std::size_t index(int i) { return static_cast<std::size_t>(i); }
+
+// What is drawn: the node, and the ring that is waited for most. A plan that does not fit is drawn pale: it does not run.
+struct Scene {
+  const WiringGraph& graph;
+  const Plan& plan;
+  const RingOnWiring* ring = nullptr;
+  bool pale = false, is_bottleneck = false;
+  std::vector<float> forward, backward;  // load of each link's directions, as a share of its rate
+  std::vector<double> used;              // the larger of both, bytes/s
+
+  explicit Scene(const AppState& state) : graph(state.answer.graph), plan(state.answer.plan) {
+    const Estimate& e = state.answer.estimate;
+    pale = !e.memory.fits;
+    is_bottleneck = !pale && wiring_verdict(e.step) >= WiringVerdict::waits_a_little;
+    forward.resize(graph.links.size());
+    backward.resize(graph.links.size());
+    used.resize(graph.links.size());
+    if (state.answer.shown_message < 0) return;
+    ring = &e.cost.messages[index(state.answer.shown_message)].ring;
+    for (const LinkLoad& load : ring->loads) {
+      if (load.link < 0 || index(load.link) >= graph.links.size()) continue;
+      const double rate = load.flows * ring->bus_bandwidth.value, most = graph.links[index(load.link)].rate.value;
+      (load.forward ? forward : backward)[index(load.link)] = most > 0 ? static_cast<float>(rate / most) : 0;
+      used[index(load.link)] = std::max(used[index(load.link)], rate);
+    }
+  }
+  bool binds(int link) const { return is_bottleneck && ring && ring->bottleneck_link == link; }
+};
+
+// "14.2 / 16", both in GB/s.
+std::string used_of(double used, BytesPerSecond rate) {
+  const auto plain = [](double v) { return format_fixed(v / 1e9, v >= 1e11 ? 0 : 1); };
+  return plain(used) + " / " + format_fixed(rate.value / 1e9, rate.value >= 1e10 ? 0 : 1);
+}
+
+// "PCIe 4 ×16", "NVLink 3 ×12": the name of a link without its ends.
+std::string kind_of(const Scene& s, const Link& l) {
+  const std::string name = link_name(s.graph, l, s.plan.cluster.node);
+  return name.substr(0, name.rfind(' '));
+}
+
+Edit draw_link(Ui& ui, const Scene& s, const PlacedLink& placed) {
+  const Link& l = s.graph.links[index(placed.link)];
+  const float forward = s.forward[index(placed.link)], backward = s.backward[index(placed.link)];
+  const ImU32 color = s.pale ? ui.colors->line2 : s.binds(placed.link) ? ui.colors->exposed : ui.colors->load;
+  if (placed.bent) {
+    const bool is_used = forward > 0 || backward > 0;
+    const float dip = (placed.a.y > 0 ? 1 : 0) * std::min(22.f, 8 + std::abs(placed.a.x - placed.b.x) * 0.06f);
+    ui.list->AddBezierCubic(placed.a, {placed.a.x, placed.a.y + dip}, {placed.b.x, placed.b.y + dip}, placed.b, is_used ? color : ui.colors->track, is_used ? 2.5f : 1.5f);
+    return {};
+  }
+  pipe(ui, placed.a, placed.b, placed.width, forward, backward, ui.colors->track, color);
+  const float half = placed.width / 2 + 3;
+  const Rect around{std::min(placed.a.x, placed.b.x) - (placed.a.x == placed.b.x ? half : 0), std::min(placed.a.y, placed.b.y) - (placed.a.y == placed.b.y ? half : 0),
+                    std::max(2 * half, std::abs(placed.a.x - placed.b.x)), std::max(2 * half, std::abs(placed.a.y - placed.b.y))};
+  const Press p = press(ui, "wiring.link." + s.graph.components[index(l.a)].id + "-" + s.graph.components[index(l.b)].id, around, true, 2);
+  const std::string name = link_name(s.graph, l, s.plan.cluster.node);
+  tooltip(ui, p, name, ui.words->fill("wire.uses", {{"u", used_of(s.used[index(placed.link)], l.rate)}}),
+          l.nominal.value > 0 ? ui.words->fill(l.stated ? "wire.nominal" : "wire.planned", {{"n", format_rate(l.nominal)}}) : std::string());
+  return {};
+}
+
+void draw_chip(Ui& ui, const Scene& s, int component, Rect r, double memory_share) {
+  const Component& c = s.graph.components[index(component)];
+  const bool is_gpu = c.kind == ComponentKind::gpu;
+  const bool is_used = !is_gpu || component < s.plan.cluster.gpus_per_node;
+  const bool binds = s.is_bottleneck && s.ring && s.ring->bottleneck_component == component;
+  fill(ui, r, binds ? ui.colors->exp_bg : is_used ? ui.colors->bg1 : ui.colors->bg0, 4);
+  if (!is_used) dashed_outline(ui, r, ui.colors->line2);
+  else outline(ui, r, binds ? ui.colors->exp : s.pale ? ui.colors->line2 : ui.colors->ink3, 4, binds ? 1.5f : 1.f);
+  ui.mark("wiring.chip." + c.id, r);
+  std::string name = c.id;
+  if (is_gpu) name = (r.w >= 44 ? "GPU " : r.w >= 24 ? "G" : "") + std::to_string(component);
+  if (c.kind == ComponentKind::nvswitch) name = s.plan.cluster.node.gpu.is_xgmi ? "xGMI" : "NVSwitch";
+  const ImU32 ink = binds ? ui.colors->exp : is_used && !s.pale ? ui.colors->ink : ui.colors->ink3;
+  if (r.w >= 14) text(ui, r.middle_x(), r.middle_y() - (is_gpu ? 4.f : 0.f), name, {r.w >= 30 ? 12.f : 11.f, Face::semibold, ink}, Align::centre, r.w);
+  if (!is_gpu || r.w < 24 || !is_used) return;
+  const Rect gauge{r.x + 6, r.bottom() - 9, r.w - 12, 4};
+  fill(ui, gauge, ui.colors->track);
+  fill(ui, {gauge.x, gauge.y, gauge.w * static_cast<float>(std::min(memory_share, 1.0)), gauge.h}, memory_share > 1 ? ui.colors->no : ui.colors->load);
+}
+
+// "PCIe 4 ×16" over "14.2 / 24", in the middle between two pipes; "NVLink" over and the numbers under a level one.
+void draw_link_labels(Ui& ui, const Scene& s, const WiringPicture& picture) {
+  const TextStyle style = tick_style(ui).in(s.pale ? ui.colors->ink3 : ui.colors->ink2);
+  for (const PlacedLink& p : picture.links) {
+    const Link& l = s.graph.links[index(p.link)];
+    if (p.bent || p.a.y != p.b.y || s.graph.components[index(l.a)].kind != ComponentKind::gpu) continue;
+    const float room = std::abs(p.a.x - p.b.x) - 4, x = (p.a.x + p.b.x) / 2;
+    if (room < 52) continue;
+    text(ui, x, p.a.y - 15, kind_of(s, l), style, Align::centre, room);
+    text(ui, x, p.a.y + 16, used_of(s.used[index(p.link)], l.rate), style, Align::centre, room);
+  }
+  for (const Ground& g : picture.grounds) {
+    // The first two upright pipes of a ground with room between them speak for all.
+    const PlacedLink* first = nullptr;
+    for (const PlacedLink& p : picture.links) {
+      if (p.bent || p.a.x != p.b.x || p.a.x < g.rect.x || p.a.x > g.rect.right()) continue;
+      if (first && first->a.y == p.a.y && std::abs(p.a.x - first->a.x) >= 78) {
+        const Link& l = s.graph.links[index(p.link)];
+        const float x = (p.a.x + first->a.x) / 2, y = (p.a.y + p.b.y) / 2 - 4;
+        text(ui, x, y - 9, kind_of(s, l), style, Align::centre, p.a.x - first->a.x - 16);
+        text(ui, x, y + 8, used_of(s.used[index(p.link)], l.rate), style, Align::centre);
+        break;
+      }
+      first = &p;
+    }
+  }
+}
+
+void draw_ground(Ui& ui, const Scene& s, const Ground& g) {
+  fill(ui, g.rect, ui.colors->bg0, 6);
+  outline(ui, g.rect, ui.colors->line, 6);
+  std::string caption;
+  if (g.socket >= 0) {
+    caption = ui.words->fill("wire.socket", {{"n", std::to_string(g.socket)}});
+    if (g.numa >= 0) caption += " · NUMA " + std::to_string(g.numa);
+  } else {
+    const auto link = std::find_if(s.graph.links.begin(), s.graph.links.end(), [](const Link& l) { return l.kind == LinkKind::nvlink || l.kind == LinkKind::xgmi; });
+    if (link != s.graph.links.end())
+      caption = ui.words->fill("wire.per_gpu", {{"l", kind_of(s, *link)}, {"r", format_rate(link->rate)}});
+    if (s.plan.cluster.nodes > 1) caption += ui.words->fill("wire.one_of", {{"n", format_count(s.plan.cluster.nodes)}});
+  }
+  text(ui, g.rect.middle_x(), g.rect.bottom() - 13, caption, tick_style(ui), Align::centre, g.rect.w - 12);
+}
+
+std::string bottleneck_numbers(const Ui& ui, const Scene& s) {
+  const RingOnWiring& ring = *s.ring;
+  double used = ring.bus_bandwidth.value;
+  if (ring.bottleneck_link >= 0 && s.used[index(ring.bottleneck_link)] > 0) used = s.used[index(ring.bottleneck_link)];
+  return ui.words->fill("wire.of", {{"u", used_of(used, ring.bottleneck_rate)}});
+}
+
+std::string bottleneck_nominal(const Ui& ui, const Scene& s) {
+  return s.ring->bottleneck_nominal.value > 0 ? ui.words->fill("wire.planned", {{"n", format_rate(s.ring->bottleneck_nominal)}}) : std::string(ui.word("wire.planned_only"));
+}
+
+// The bottleneck in words, in the room between two sockets when the link between them binds.
+void draw_callout(Ui& ui, const Scene& s, const PlacedLink& link, Rect between) {
+  const float x = (link.a.x + link.b.x) / 2, top = link.a.y + 26;
+  const Rect box{std::floor(x - between.w / 2 + 2) - 12, top, between.w + 20, 78};
+  vertical(ui, x, link.a.y + link.width / 2, top, ui.colors->exp);
+  fill(ui, box, ui.colors->exp_bg, 4);
+  outline(ui, box, ui.colors->exp, 4);
+  ui.mark("wiring.bottleneck", box);
+  const float room = box.w - 8;
+  text(ui, x, top + 13, ui.word("wire.bottleneck"), {12, Face::semibold, ui.colors->exp}, Align::centre, room);
+  text(ui, x, top + 30, s.ring->bottleneck, tick_style(ui).in(ui.colors->ink), Align::centre, room);
+  text(ui, x, top + 47, bottleneck_numbers(ui, s), tick_style(ui).in(ui.colors->ink), Align::centre, room);
+  text(ui, x, top + 64, bottleneck_nominal(ui, s), tick_style(ui).in(ui.colors->ink2), Align::centre, room);
+}
+
+// The same on one line below the drawing, for all other links and for "there is none".
+void draw_strip(Ui& ui, const Scene& s, Rect strip) {
+  if (!s.ring || s.ring->bus_bandwidth.value <= 0) {
+    text(ui, strip.x + 2, strip.middle_y(), ui.word(total_gpus(s.plan.cluster) > 1 ? "wire.no_traffic" : "wire.one_gpu"), label_style(ui), Align::left, strip.w);
+    return;
+  }
+  const std::string numbers = s.ring->bottleneck + " · " + bottleneck_numbers(ui, s);
+  ui.mark("wiring.bottleneck", strip);
+  if (!s.is_bottleneck) {
+    const std::string_view says = ui.word(s.pale ? "wire.would_bind" : "wire.none");
+    text(ui, strip.x + 2, strip.middle_y(), std::string(says) + " " + numbers, label_style(ui).in(s.pale ? ui.colors->ink3 : ui.colors->ink2), Align::left, strip.w);
+    return;
+  }
+  fill(ui, strip, ui.colors->exp_bg, 4);
+  outline(ui, strip, ui.colors->exp, 4);
+  const float w = text(ui, strip.x + 10, strip.middle_y(), ui.word("wire.bottleneck"), {12, Face::semibold, ui.colors->exp});
+  const float nominal = strip.w > 420 ? text(ui, strip.right() - 10, strip.middle_y(), bottleneck_nominal(ui, s), tick_style(ui).in(ui.colors->ink2), Align::right, strip.w * 0.45f) : 0;
+  text(ui, strip.x + 22 + w, strip.middle_y(), numbers, label_style(ui).in(ui.colors->ink), Align::left, strip.w - w - nominal - 44);
+}
+
+// Network above a node that is one of several.
+void draw_network(Ui& ui, const Scene& s, Rect bar) {
+  const bool binds = s.is_bottleneck && s.ring && s.ring->bottleneck_link < 0 && s.ring->bottleneck_component < 0;
+  fill(ui, bar, binds ? ui.colors->exp_bg : ui.colors->bg1, 4);
+  outline(ui, bar, binds ? ui.colors->exp : ui.colors->ink3, 4, binds ? 1.5f : 1.f);
+  const std::string name = s.plan.cluster.network ? network_name(*s.plan.cluster.network) : std::string();
+  text(ui, bar.middle_x(), bar.middle_y(), ui.words->fill("wire.network", {{"n", name}}), {11, Face::semibold, binds ? ui.colors->exp : ui.colors->ink2}, Align::centre, bar.w - 8);
+}
+
+}  // namespace
+
+Edit draw_wiring(Ui& ui, const AppState& state, Rect area) {
+  Edit edit;
+  const Scene s(state);
+  const float title = text(ui, area.x, area.y + 20, ui.word("wire.title"), title_style(ui));
+  std::string sub;
+  if (state.answer.shown_message >= 0) {
+    const CommunicationRow& row = state.answer.estimate.communication[index(state.answer.shown_message)];
+    sub = ui.words->fill("wire.sub", {{"s", std::string(row.name)}, {"n", std::to_string(row.ranks)}});
+  }
+  if (s.pale) sub = std::string(ui.word("if_it_fitted")) + (sub.empty() ? "" : " · ") + sub;
+  const bool narrow = area.w < 400;
+  text(ui, narrow ? area.x : area.x + title + 12, area.y + (narrow ? 42.f : 20.f), sub, label_style(ui), Align::left, narrow ? area.w : area.w - title - 12);
+
+  Rect drawing = area;
+  drawing.cut_top(narrow ? 56 : 38);
+  drawing.cut_bottom(8);
+  const Rect strip = drawing.cut_bottom(kStrip).inset(0, 2);
+  const bool has_network = s.plan.cluster.nodes > 1;
+  const Rect network = has_network ? drawing.cut_top(22) : Rect{};
+  if (has_network) drawing.cut_top(6);
+  WiringPicture picture = wiring_picture(s.graph, drawing);
+  const PlacedLink* called_out = nullptr;
+  for (const PlacedLink& p : picture.links)
+    if (s.binds(p.link) && s.graph.links[index(p.link)].kind == LinkKind::socket && picture.between.w >= 70 && drawing.h >= 132) called_out = &p;
+  if (called_out) {  // no line below then: the drawing takes its room
+    drawing.h += kStrip;
+    const int link = called_out->link;
+    picture = wiring_picture(s.graph, drawing);
+    called_out = &*std::find_if(picture.links.begin(), picture.links.end(), [&](const PlacedLink& p) { return p.link == link; });
+  }
+  if (has_network) draw_network(ui, s, network);
+  for (const Ground& g : picture.grounds) draw_ground(ui, s, g);
+  for (const PlacedLink& p : picture.links)
+    if (Edit next = draw_link(ui, s, p)) edit = std::move(next);
+  const MemoryAnswer& m = state.answer.estimate.memory;
+  const double memory_share = m.capacity.value > 0 ? m.need.value / m.capacity : 0;
+  for (std::size_t i = 0; i < picture.chips.size(); ++i)
+    if (picture.chips[i].w > 0) draw_chip(ui, s, static_cast<int>(i), picture.chips[i], memory_share);
+  draw_link_labels(ui, s, picture);
+  if (called_out) draw_callout(ui, s, *called_out, picture.between);
+  else draw_strip(ui, s, strip);
+  return edit;
+}
+
+}  // namespace wireplan

@@ -1,0 +1,23 @@
+// The answer as a sentence in the reader's language.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/answer/alternatives.hpp"
+#include "web/language.hpp"
+
+namespace wireplan {
+
+// In English the core's own sentence, which the program prints too; in other languages the same two clauses from the
+// texts "answer.*".
+std::vector<SentencePiece> sentence_in(const Language& words, const Plan& plan, const Estimate& estimate, ByteUnit unit);
+
+// "FSDP", "ZeRO-2": the layout by the name people use.
+std::string sharding_name(DataSharding sharding);
+
+// Judgement of the wiring by the share of the step that waits for it.
+enum class WiringVerdict : unsigned char { nothing_waits, keeps_up, waits_a_little, does_not_keep_up };
+WiringVerdict wiring_verdict(const StepAnswer& step);
+
+}  // namespace wireplan

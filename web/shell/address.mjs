@@ -1,0 +1,48 @@
+// The link in the address bar, and the one thing kept between visits: the theme.
+
+const stored = (key) => {
+  try { return localStorage.getItem(`wireplan.${key}`); } catch { return null; }
+};
+const store = (key, value) => {
+  try { localStorage.setItem(`wireplan.${key}`, value); } catch { /* no storage: the choice lasts as long as the page */ }
+};
+
+// `keep`: a page of its own. An embedded one stores nothing and never touches its address.
+export function address(keep, opened) {
+  let written = location.hash;
+  let pending = null;
+  addEventListener("hashchange", () => {
+    if (location.hash === written) return;
+    written = location.hash;
+    opened(location.hash);
+  });
+  return {
+    link: location.hash,
+    show(link) {
+      if (!keep || link === written) return;
+      written = link;
+      clearTimeout(pending);
+      pending = setTimeout(() => history.replaceState(null, "", link), 300);
+    },
+  };
+}
+
+export function theme(keep, apply) {
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  let chosen = /[#&]theme=(light|dark)\b/.exec(location.hash)?.[1] ?? (keep ? stored("theme") : null);
+  const now = () => chosen ?? (dark.matches ? "dark" : "light");
+  const show = () => {
+    if (chosen) document.documentElement.dataset.theme = chosen;
+    apply(now());
+  };
+  dark.addEventListener("change", show);
+  return {
+    now,
+    show,
+    toggle() {
+      chosen = now() === "dark" ? "light" : "dark";
+      if (keep) store("theme", chosen);
+      show();
+    },
+  };
+}

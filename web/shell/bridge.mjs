@@ -1,0 +1,52 @@
+// The app (app.wasm) as an object. Documents come back parsed; see web/README.md.
+
+export async function startApp(canvas, link, hooks, guard) {
+  const { default: createModule } = await import("./app.mjs");
+  const release = guard();  // GLFW listens from its first moment on
+  const module = await createModule({ canvas, printErr: (text) => console.warn(text), ...hooks });
+  const call = (name, type, ...values) =>
+    module[`_${name}`] ? module.ccall(name, type, values.map((v) => (typeof v === "string" ? "string" : "number")), values) : null;
+  const read = (name, empty, ...values) => {
+    const text = call(name, "string", ...values);
+    return text ? JSON.parse(text) : empty;
+  };
+  const pictures = call("page_start", "number", link) !== 0;
+  release();
+
+  return {
+    pictures,
+    module,
+    state: () => read("page_state", null),
+    form: () => read("page_form", []),
+    scenarios: () => read("page_scenarios", []),
+    alternatives: () => read("page_alternatives", null),
+    explanation: (path) => read("page_explain", null, path),
+    rect: (key) => read("page_rect", null, key),
+    keys: () => read("page_keys", []),
+    open: (link) => call("page_open", null, link),
+    edit: (path, value) => call("page_edit", null, path, String(value)),
+    undo: () => call("page_undo", null),
+    redo: () => call("page_redo", null),
+    view: (key, value) => call("page_view", null, key, value),
+    text: (format) => call("page_export", "string", format),
+    frames: () => call("page_frames", "number") ?? 0,
+    wake: (frames = 3) => call("page_wake", null, frames),
+    resize: (width, height) => call("page_resize", null, width, height),
+    wantedHeight: (width) => call("page_wanted_height", "number", width),
+    restored: () => call("page_restored", null),
+    // One of the embedded faces, copied out of the app's memory.
+    font(index) {
+      const at = call("page_font", "number", index);
+      return at ? module.HEAPU8.slice(at, at + call("page_font_size", "number", index)) : null;
+    },
+  };
+}
+
+// The faces travel once, inside the wasm; the frame sets its text in the same ones.
+export function useFonts(app) {
+  const faces = [["Inter", "400"], ["Inter", "600"], ["JetBrains Mono", "400"]];
+  faces.forEach(([family, weight], index) => {
+    const bytes = app.font(index);
+    if (bytes) document.fonts.add(new FontFace(family, bytes, { weight }));
+  });
+}

@@ -1,0 +1,201 @@
+// The frame around the canvas. It owns no number: it asks the app for its state, shows it, and posts edits.
+import { $, $$, announce, copy, element, set } from "./dom.mjs";
+import { sentence, showAlternatives, showAnswer, showChips, showErrors } from "./answer.mjs";
+import { address, theme } from "./address.mjs";
+import { showExplanation } from "./explain.mjs";
+import { showForm } from "./form.mjs";
+import { guardKeys, guardPointer, wakeOnInput } from "./input.mjs";
+import { startApp, useFonts } from "./bridge.mjs";
+import { isNarrow, keepContext, layOut, slimOnScroll } from "./layout.mjs";
+import { editText } from "./overlay.mjs";
+import { pick } from "./picker.mjs";
+import { showResults, toggleResults } from "./results.mjs";
+
+const root = document.documentElement;
+const canvas = $("#canvas");
+const stage = $("#stage");
+const form = $("#form");  // a dialog; absent where the page is embedded
+const explanation = $("#explain");
+const embedded = root.dataset.mode === "embed";
+
+let app = null;
+let state = null;
+let measure = () => {};
+let dirty = false;
+
+const notice = (text) => {
+  const box = $("#notice");
+  box.replaceChildren(element("b", {}, text));
+  box.hidden = !text;
+};
+
+// ---------------------------------------------------------------- state → page
+function changed() {
+  if (dirty || !app) return;
+  dirty = true;
+  queueMicrotask(show);
+}
+
+function show() {
+  dirty = false;
+  const now = app.state();
+  if (!now) return;
+  const first = state === null;
+  state = now;
+  showAnswer(state);
+  showErrors(state, edit);
+  showResults(state.rows);
+  showChips(app.scenarios(), open);
+  showAlternatives(app.alternatives(), (edits) => edits.forEach(([path, value]) => app.edit(path, value)));
+  if (form?.open) showForm($("form", form), app.form(), edit);
+  for (const button of $$("[data-unit]")) button.setAttribute("aria-pressed", String(button.dataset.unit === state.unit));
+  for (const button of $$('[data-do="undo"]')) button.disabled = !state.can_undo;
+  for (const button of $$('[data-do="redo"]')) button.disabled = !state.can_redo;
+  const summary = $("#summary");
+  if (summary) set(summary, state.summary ?? "");
+  canvas.setAttribute("aria-label", `The plan, drawn. ${sentence(state.answer)} The form and the table hold the same numbers.`);
+  showFooter();
+  if (first) place.unchanged = state.link;
+  else if (state.link !== place.unchanged || location.hash) place.show(state.link);
+  measure();
+}
+
+function showFooter() {
+  set($("#version"), `Wireplan ${state.version ?? ""}${state.presets_date ? ` · presets ${state.presets_date}` : ""}`);
+  const link = $("#link");
+  link.href = embedded ? `index.html${state.link}` : state.link;
+  if (!embedded) set(link, state.link);
+}
+
+// ---------------------------------------------------------------- page → app
+const edit = (path, value) => app.edit(path, value);
+const open = (link) => app.open(link);
+
+function explain(path) {
+  app.view("explain", path);
+  if (app.pictures && !isNarrow() && !embedded) return;  // the canvas shows it beside the pictures
+  const document_ = app.explanation(path);
+  const label = state.rows.find((row) => row.path === path)?.label;
+  if (document_?.formula) showExplanation(explanation, document_, label, explain);
+}
+
+async function share(button) {
+  const to = new URL(state.link, embedded ? new URL("index.html", location.href) : location.href);
+  await copy(to.href);
+  said(button, "Link copied");
+}
+
+function said(button, text) {
+  announce(text);
+  const label = button.dataset.label ?? button.textContent;
+  button.dataset.label = label;
+  button.textContent = text;
+  clearTimeout(Number(button.dataset.timer));
+  button.dataset.timer = setTimeout(() => { button.textContent = label; }, 1500);
+}
+
+const ACTIONS = {
+  undo: () => app.undo(),
+  redo: () => app.redo(),
+  theme: () => colours.toggle(),
+  share,
+  table: () => toggleResults(),
+  edit() {
+    form.showModal();
+    showForm($("form", form), app.form(), edit);
+  },
+  done: () => form.close(),
+};
+
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest?.("button");
+  if (!button || !app) return;
+  const { do: action, unit, copy: format, key } = button.dataset;
+  if (action) ACTIONS[action](button);
+  else if (unit) app.view("unit", unit);
+  else if (key) explain(key);
+  else if (format) {
+    await copy(app.text(format));
+    said(button, "Copied");
+  }
+});
+
+document.addEventListener("keydown", (event) => {
+  if (!app || !(event.ctrlKey || event.metaKey) || event.altKey) return;
+  if (/^(input|textarea)$/i.test(event.target.tagName) && /^(text|)$/.test(event.target.type)) return;
+  const key = event.key.toLowerCase();
+  if (key === "z" && !event.shiftKey) app.undo();
+  else if (key === "y" || (key === "z" && event.shiftKey)) app.redo();
+  else return;
+  event.preventDefault();
+});
+
+$("#results")?.addEventListener("beforematch", () => toggleResults(true));
+$("#copy")?.addEventListener("beforetoggle", ({ target }) => {
+  const at = $('[popovertarget="copy"]').getBoundingClientRect();
+  Object.assign(target.style, { top: `${at.bottom + 4}px`, right: `${Math.max(8, root.clientWidth - at.right)}px` });
+});
+$("#form form")?.addEventListener("submit", (event) => event.preventDefault());
+
+// ---------------------------------------------------------------- canvas → page
+const hooks = {
+  onChange: changed,
+  copyText: (text) => copy(text).then(() => announce("Copied")),
+  editText(path, x, y, width, height, value) {
+    editText(stage, { x, y, width, height, value, label: path }, (text) => edit(path, text));
+  },
+  pick(path, x, y, width, height) {
+    const field = app.form().find((one) => one.path === path);
+    if (!field) return;
+    const at = canvas.getBoundingClientRect();
+    pick(new DOMRect(at.x + x, at.y + y, width, height), field.choices ?? [], field.value, field.label, (value) => edit(path, value));
+  },
+};
+
+// For tests and for pages that point at things: where widgets are, in the window's CSS pixels.
+window.wireplan = {
+  get frames() { return app?.frames() ?? 0; },
+  rect(key) {
+    const box = app?.rect(key);
+    if (!box) return null;
+    const at = canvas.getBoundingClientRect();
+    const [x, y, width, height] = box;
+    return { x: at.x + x, y: at.y + y, width, height };
+  },
+  keys: () => app?.keys() ?? [],
+};
+
+const place = address(!embedded, (link) => app?.open(link));
+const colours = theme(!embedded, (now) => {
+  app?.view("theme", now);
+  $('[data-do="theme"]')?.setAttribute("aria-label", now === "dark" ? "Light theme" : "Dark theme");
+});
+colours.show();
+
+async function start() {
+  guardPointer(canvas, isNarrow);
+  app = await startApp(canvas, place.link, hooks, () => guardKeys(canvas));
+  useFonts(app);
+  colours.show();
+  if (app.pictures) {
+    measure = layOut(app, stage);
+    wakeOnInput(canvas, app.wake);
+    keepContext(canvas, app, notice);
+  } else {
+    root.dataset.pictures = "none";
+    notice("Pictures need WebGL 2; the form and the table give the same numbers.");
+    toggleResults(true);
+  }
+  if (!embedded) slimOnScroll($("#answer"), $("#slim"));
+  show();
+  for (const part of $$(".tools, #thumb")) part.hidden = false;
+  root.dataset.wireplan = "ready";
+}
+
+start().catch((error) => {
+  console.error(error);
+  root.dataset.pictures = "none";
+  root.dataset.wireplan = "error";
+  notice("Wireplan could not start here; it needs WebAssembly. What stands below is its built-in example.");
+  toggleResults(true);
+});

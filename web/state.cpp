@@ -1,0 +1,283 @@
+#include "web/state.hpp"
+
+#include <algorithm>
+
+#include "core/cost/wiring.hpp"
+#include "core/text/link.hpp"
+#include "core/text/plan_json.hpp"
+#include "web/sentence.hpp"
+
+namespace wireplan {
+
+namespace {
+
+constexpr std::size_t kHistory = 200;
+
+// Removes a dotted path, so that its default holds again.
+void erase_path(Json& document, std::string_view path) {
+  Json* at = &document;
+  for (std::size_t dot; (dot = path.find('.')) != path.npos; path.remove_prefix(dot + 1)) {
+    const auto next = at->find(path.substr(0, dot));
+    if (next == at->end() || !next->is_object()) return;
+    at = &*next;
+  }
+  if (at->is_object()) at->erase(std::string(path));
+}
+
+void set_number(Json& document, std::string_view path, Count value) {
+  set_path(document, path, format_exact(static_cast<double>(value)));
+}
+
+// The layouts that stand for one another when the framework changes.
+std::string_view sharding_under(Framework framework, DataSharding sharding) {
+  const bool full = shards_parameters(sharding);
+  switch (framework) {
+    case Framework::megatron: return full ? "fsdp" : sharding == DataSharding::ddp ? "ddp" : "zero1";
+    case Framework::deepspeed: return full ? "zero3" : name_of(sharding);
+    case Framework::pytorch: break;
+  }
+  return full ? "fsdp" : name_of(sharding);
+}
+
+// What of the document no longer means what it did, after `path` was set: fields that follow others start anew.
+void let_follow(AppState& state, std::string_view path) {
+  Json& d = state.document;
+  const Plan& before = state.answer.plan;
+  const auto forget = [&](std::initializer_list<std::string_view> paths) {
+    for (const std::string_view p : paths) erase_path(d, p);
+  };
+  if (path == "parallel.framework") {
+    forget({"parallel.gradient_sync", "parallel.overlap", "parallel.shard_group", "training.implementation", "training.kernels"});
+    if (const auto framework = value_named<Framework>(document_text(state, path)))
+      set_path(d, "parallel.data_sharding", sharding_under(*framework, before.parallel.data_sharding));
+  } else if (path == "parallel.data_sharding") {
+    forget({"parallel.gradient_sync", "parallel.overlap"});
+    forget({"parallel.shard_group"});
+    for (const Alternative& a : state.answer.shardings)  // how many ranks share a copy stands beside the answer
+      if (a.key == document_text(state, path) && a.plan.parallel.shard_group > 0)
+        set_number(d, "parallel.shard_group", a.plan.parallel.shard_group);
+  } else if (path == "training.implementation") {
+    forget({"training.kernels"});
+  } else if (path == "parallel.tensor" || path == "parallel.pipeline" || path == "parallel.context" ||
+             path == "cluster.gpus_per_node" || path == "cluster.nodes") {
+    forget({"parallel.data", "parallel.placement", "parallel.shard_group"});
+  } else if (path == "cluster.node") {
+    // The same number of GPUs where the new node has them.
+    forget({"parallel.data", "parallel.placement", "parallel.shard_group", "cluster.gpus_per_node"});
+    if (const Result<Node> node = state.presets.node(document_text(state, path)))
+      set_number(d, "cluster.gpus_per_node", std::min(node.value().gpus, before.cluster.gpus_per_node));
+  } else if (path == "parallel.data") {
+    // Fewer ranks than the node has GPUs leave the others idle.
+    const Count data = std::atoll(document_text(state, path).c_str());
+    const Count gpus = data * before.parallel.tensor * before.parallel.pipeline * before.parallel.context;
+    if (gpus > 0 && gpus % before.cluster.nodes == 0 && gpus / before.cluster.nodes <= before.cluster.node.gpus) {
+      forget({"parallel.placement", "parallel.shard_group"});
+      set_number(d, "cluster.gpus_per_node", gpus / before.cluster.nodes);
+    }
+  }
+}
+
+int most_waited_for(const Estimate& e) {
+  int best = -1;
+  const auto weight = [&](int i) {
+    const CommunicationRow& row = e.communication[static_cast<std::size_t>(i)];
+    return std::pair(row.exposed, row.time.value);
+  };
+  for (int i = 0; i < static_cast<int>(std::min(e.communication.size(), e.cost.messages.size())); ++i)
+    if (best < 0 || weight(i) > weight(best)) best = i;
+  return best;
+}
+
+void explain_shown(AppState& state) {
+  Answer& a = state.answer;
+  a.explanation.reset();
+  if (state.view.explain.empty()) return;
+  if (Result<Explanation> found = explain(a.plan, state.constants, a.estimate, state.view.explain))
+    a.explanation = std::move(found.value());
+}
+
+// Reads and judges the document; answers it when nothing is wrong.
+void evaluate(AppState& state) {
+  Result<Plan> read = read_plan(state.document, state.presets);
+  if (!read) {
+    state.errors = read.errors();
+    return;
+  }
+  state.errors.clear();
+  Answer& a = state.answer;
+  a.plan = std::move(read.value());
+  a.estimate = estimate(a.plan, state.constants);
+  a.shardings = sharding_alternatives(a.plan, state.constants);
+  a.wirings = wiring_alternatives(a.plan, state.constants);
+  a.recipes = recipe_alternatives(a.plan, state.constants);
+  a.graph = prepare(a.plan.cluster, state.constants.links).graph;
+  a.sentence = sentence_in(state.words, a.plan, a.estimate, state.view.unit);
+  a.shown_message = most_waited_for(a.estimate);
+  explain_shown(state);
+}
+
+void remember(AppState& state) {
+  state.history.resize(std::min(state.history.size(), state.moment + 1));
+  state.history.push_back(state.document);
+  if (state.history.size() > kHistory) state.history.erase(state.history.begin());
+  state.moment = state.history.size() - 1;
+}
+
+// Takes one of the plans that stand beside the answer: only the part that makes the difference.
+bool take_alternative(AppState& state, std::string_view kind, std::string_view key) {
+  const auto& list = kind == "strategy" ? state.answer.shardings : kind == "wiring" ? state.answer.wirings : state.answer.recipes;
+  const auto found = std::find_if(list.begin(), list.end(), [&](const Alternative& a) { return a.key == key; });
+  if (found == list.end() || (found->chosen && !state.is_stale())) return false;
+  Plan plan = found->plan;
+  if (kind == "wiring" && !found->chosen) plan.cluster.node.id.clear();  // no longer the node of that name
+  const Json whole = write_plan(plan);
+  if (kind == "wiring") state.document["cluster"] = whole["cluster"];
+  if (kind == "recipe")
+    for (const char* field : {"parameter_dtype", "gradient_dtype", "optimizer", "optimizer_state_dtype", "master_weights_dtype"})
+      state.document["training"][field] = whole["training"][field];
+  if (kind == "strategy") {
+    set_path(state.document, "parallel.data_sharding", key);
+    let_follow(state, "parallel.data_sharding");
+  }
+  return true;
+}
+
+// "4k" tokens are 4096.
+std::string plain_number(std::string_view path, std::string_view value) {
+  std::string digits(value);
+  digits.erase(std::remove(digits.begin(), digits.end(), ','), digits.end());
+  if (path != "training.sequence_length" || digits.size() < 2 || (digits.back() | 32) != 'k') return digits;
+  digits.pop_back();
+  if (digits.find_first_not_of("0123456789") != digits.npos || digits.size() > 6) return std::string(value);
+  return std::to_string(std::stol(digits) * 1024);
+}
+
+bool edit_plan(AppState& state, const Edit& edit) {
+  const std::string_view path = edit.path;
+  const std::string_view kind = path.substr(0, path.find('.'));
+  const Json before = state.document;
+  if (kind == "strategy" || kind == "wiring" || kind == "recipe") {
+    const std::string_view key = path.size() > kind.size() ? path.substr(kind.size() + 1) : std::string_view(edit.value);
+    if (!take_alternative(state, kind, key)) return false;
+  } else {
+    const bool is_number = !edit.value.empty() && edit.value.find_first_not_of("0123456789,kK") == std::string::npos;
+    if (Errors wrong = set_path(state.document, path, is_number ? plain_number(path, edit.value) : edit.value); !wrong.empty()) {
+      state.errors = std::move(wrong);
+      return true;
+    }
+    if (state.document == before) return false;
+    let_follow(state, path);
+  }
+  remember(state);
+  evaluate(state);
+  return true;
+}
+
+void speak(AppState& state, const std::string& language) {
+  state.view.language = language;
+  state.words = Language(state.presets, language);
+  state.answer.sentence = sentence_in(state.words, state.answer.plan, state.answer.estimate, state.view.unit);
+}
+
+bool edit_view(AppState& state, std::string_view key, const std::string& value) {
+  ViewState& view = state.view;
+  if (key == "theme") view.is_dark = value == "dark";
+  else if (key == "contrast") view.more_contrast = value == "more";
+  else if (key == "unit") view.unit = value == "GiB" ? ByteUnit::GiB : ByteUnit::GB;
+  else if (key == "language" && (value == "en" || value == "vi")) return speak(state, value), true;
+  else if (key == "explain") view.explain = value;
+  else if (key == "section") view.section = view.section == value ? "" : value;
+  else return false;
+  if (key == "unit") speak(state, view.language);
+  if (key == "explain") explain_shown(state);
+  return true;
+}
+
+bool show_moment(AppState& state, std::size_t moment) {
+  if (moment >= state.history.size()) return false;
+  state.moment = moment;
+  state.document = state.history[moment];
+  evaluate(state);
+  return true;
+}
+
+bool open_scenario(AppState& state, std::string_view id) {
+  Result<Json> scenario = parse_json(state.presets.text("scenarios", id));
+  if (!scenario || !scenario.value().contains("plan")) {
+    state.errors = {{"", value_text(Json(id)), "a scenario or a link", "There is no scenario " + value_text(Json(id)) + "."}};
+    return false;
+  }
+  // The story counts in GB, as its article does; all else in what the tools beside the page print.
+  state.view.unit = scenario.value().value("unit", id == "story" ? "GB" : "GiB") == "GB" ? ByteUnit::GB : ByteUnit::GiB;
+  state.document = Json(scenario.value()["plan"]);
+  remember(state);
+  evaluate(state);
+  return true;
+}
+
+}  // namespace
+
+void start(AppState& state, std::string_view link) {
+  if (Result<Constants> constants = state.presets.constants()) state.constants = std::move(constants.value());
+  state.catalogue = read_catalogue(state.presets);
+  open_scenario(state, "story");
+  if (link.size() < 2 || !open_plan(state, link) || state.is_stale()) return;
+  state.history.erase(state.history.begin(), state.history.end() - 1);  // the link is where this visit begins
+  state.moment = 0;
+}
+
+bool open_plan(AppState& state, std::string_view link) {
+  if (!looks_like_link(link)) return open_scenario(state, link);
+  Result<ParsedLink> parsed = parse_link(link);
+  if (!parsed) {
+    state.errors = parsed.errors();
+    return false;
+  }
+  if (!parsed.value().plan.empty()) {
+    state.view.unit = ByteUnit::GiB;
+    state.document = std::move(parsed.value().plan);
+    remember(state);
+    evaluate(state);
+  }
+  for (const auto& [key, value] : parsed.value().view) {
+    if (key == "lang") edit_view(state, "language", value);
+    if (key == "u") edit_view(state, "unit", value == "gb" ? "GB" : "GiB");
+    if (key == "theme") edit_view(state, "theme", value);
+  }
+  return true;
+}
+
+bool apply(AppState& state, const Edit& edit) {
+  if (edit.path.starts_with("view.")) return edit_view(state, std::string_view(edit.path).substr(5), edit.value);
+  return edit_plan(state, edit);
+}
+
+bool undo(AppState& state) { return state.moment > 0 && show_moment(state, state.moment - 1); }
+bool redo(AppState& state) { return show_moment(state, state.moment + 1); }
+
+void reset(AppState& state) {
+  state.document = state.history.empty() ? state.document : state.history.front();
+  remember(state);
+  evaluate(state);
+}
+
+std::string link_of(const AppState& state) {
+  std::string link = format_link(state.answer.plan, state.presets);
+  if (state.view.unit == ByteUnit::GB) link += "&u=gb";
+  if (state.view.language != "en") link += "&lang=" + state.view.language;
+  return link;
+}
+
+std::string document_text(const AppState& state, std::string_view path) {
+  const Json* at = &state.document;
+  while (!path.empty()) {
+    const std::size_t dot = std::min(path.find('.'), path.size());
+    const auto next = at->is_object() ? at->find(path.substr(0, dot)) : at->end();
+    if (next == at->end()) return {};
+    at = &*next;
+    path.remove_prefix(std::min(path.size(), dot + 1));
+  }
+  return at->is_string() ? at->get_ref<const std::string&>() : dump_json_compact(*at);
+}
+
+}  // namespace wireplan

@@ -1,0 +1,68 @@
+// The state of the page, and the one place where it changes: an edit is applied to the plan document, the document is
+// read and judged, and only a plan without errors is answered. Until then the last valid answer stays.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/answer/alternatives.hpp"
+#include "core/answer/explain.hpp"
+#include "core/text/presets.hpp"
+#include "web/catalogue.hpp"
+#include "web/ui.hpp"
+
+namespace wireplan {
+
+// What the reader looks at, apart from the plan.
+struct ViewState {
+  bool is_dark = false, more_contrast = false;
+  ByteUnit unit = ByteUnit::GiB;  // what every tool beside the page prints; the story counts in GB, as its article does
+  std::string language = "en";
+  std::string explain = "memory.states.optimizer_states";  // path of the number in the drawer, "" when it is closed
+  std::string section;  // of the inputs, where they are folded into a strip
+};
+
+// Everything that follows from one valid plan.
+struct Answer {
+  Plan plan;
+  Estimate estimate;
+  std::vector<Alternative> shardings, wirings, recipes;
+  WiringGraph graph;
+  std::vector<SentencePiece> sentence;
+  std::optional<Explanation> explanation;
+  int shown_message = -1;  // row of communication that the wiring is drawn for: the one that is waited for most
+};
+
+struct AppState {
+  Presets presets;
+  Constants constants;
+  Catalogue catalogue;
+  Language words{presets, "en"};
+  ViewState view;
+  Json document;  // the plan as edited, possibly wrong
+  Errors errors;  // what is wrong with it
+  Answer answer;  // of the last document without errors
+  std::vector<Json> history;
+  std::size_t moment = 0;  // index into history
+
+  bool is_stale() const { return !errors.empty(); }
+};
+
+// Reads constants and the scenario or link to begin with.
+void start(AppState& state, std::string_view link);
+// Another plan, by link or by the id of a scenario, as one edit. False when it cannot be read.
+bool open_plan(AppState& state, std::string_view link);
+// Applies an edit of the plan or of the view. True when anything changed.
+bool apply(AppState& state, const Edit& edit);
+bool undo(AppState& state);
+bool redo(AppState& state);
+void reset(AppState& state);
+
+// "#v=1&…" of the last valid plan, with what of the view differs from the default.
+std::string link_of(const AppState& state);
+// Text of the document's value at a path ("training.micro_batch_size"), empty when it is left out.
+std::string document_text(const AppState& state, std::string_view path);
+
+}  // namespace wireplan
