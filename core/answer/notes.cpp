@@ -47,8 +47,8 @@ void note_depth(const Plan& p, const Estimate& e, Notes& n) {
   if (p.model.moe) n.info("model.moe", "routing is taken as balanced over the experts");
   const Training& t = p.training;
   if (t.details)
-    n.warning("training.details", "of these switches only optimizer_kernel, gradient_as_bucket_view and lora_dropout change the numbers yet");
-  if (!p.parallel.deepspeed.empty()) n.warning("parallel.deepspeed", "is carried but not used yet: buckets and limits are DeepSpeed's defaults");
+    n.warning("training.details", "the collectives follow these switches, of the memory only optimizer_kernel, gradient_as_bucket_view and lora_dropout do yet");
+  if (!p.parallel.deepspeed.empty()) n.warning("parallel.deepspeed", "its buckets and limits decide the collectives; the memory is still counted with DeepSpeed's default bucket");
   if (!p.cluster.profile.empty()) n.warning("cluster.profile", "is carried but not used yet: times come from formulas");
   if (t.sequence_length_mean) n.warning("training.sequence_length_mean", "is carried but not used yet: every sequence counts at its full length");
   if (t.offload.optimizer || t.offload.parameters || t.offload.activations)

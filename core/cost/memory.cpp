@@ -64,10 +64,12 @@ void fill_states(const Plan& p, const StageParameters& s, const StageParameters&
   } else {
     out.parameter_term = term(stored, s.dense, s.experts, shards_p, p);
   }
-  out.gradient_term = term(element_bytes(p.training.gradient_dtype), trained.dense, trained.experts, shards_g, p);
+  // Correction biases of routers are stored but have neither gradient nor optimizer state.
+  const double updated = std::max(0.0, trained.dense - trained.buffers);
+  out.gradient_term = term(element_bytes(p.training.gradient_dtype), updated, trained.experts, shards_g, p);
   const bool has_master = p.training.master_weights_dtype.has_value() && !stores_fp32(p) && stored < 4;
-  out.master_term = term(has_master ? 4 : 0, trained.dense, trained.experts, shards_o, p);
-  out.optimizer_term = term(optimizer_state_bytes_per_parameter(p), trained.dense, trained.experts, shards_o, p);
+  out.master_term = term(has_master ? 4 : 0, updated, trained.experts, shards_o, p);
+  out.optimizer_term = term(optimizer_state_bytes_per_parameter(p), updated, trained.experts, shards_o, p);
   out.states.parameters = p.training.offload.parameters ? Bytes(0) : out.parameter_term.bytes();
   out.states.gradients = out.gradient_term.bytes();
   out.states.master_weights = p.training.offload.optimizer ? Bytes(0) : out.master_term.bytes();

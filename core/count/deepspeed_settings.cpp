@@ -10,8 +10,10 @@ using Json = nlohmann::json;
 void read(const Json& object, const char* key, double& value, double automatic) {
   const auto found = object.find(key);
   if (found == object.end()) return;
-  if (found->is_number() && found->get<double>() >= 0) value = found->get<double>();
-  else if (found->is_string() && found->get_ref<const std::string&>() == "auto" && automatic > 0) value = automatic;
+  if (found->is_number() && found->get<double>() >= 0)
+    value = found->get<double>();
+  else if (found->is_string() && found->get_ref<const std::string&>() == "auto" && automatic > 0)
+    value = automatic;
 }
 
 void read(const Json& object, const char* key, bool& value) {

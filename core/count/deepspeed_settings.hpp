@@ -14,7 +14,7 @@ struct DeepSpeedSettings {
   double sub_group = 1e9;              // elements of a shard, stage 3
   bool overlap = false;                // overlap_comm
   bool round_robin = false;            // round_robin_gradients
-  bool recent = true;                  // a release of 2025 or later: overflow is checked in bf16 too, recomputation stops early
+  bool recent = true;  // a release of 2025 or later: overflow is checked in bf16 too, recomputation stops early
   bool offload_optimizer = false, offload_parameters = false;
 };
 

@@ -15,7 +15,8 @@ double active_matrix_elements(const Model& m, bool is_moe) {
     const bool down_projection = x.part == Part::attention_vector && x.columns > 1;  // MLA
     if (x.part == Part::attention_matrix || x.part == Part::mlp_matrix || down_projection) sum += x.elements();
     if (x.part == Part::router && x.columns > 1) sum += x.elements();
-    if (x.part == Part::expert && (x.cut == Cut::expert_columns || x.columns >= double(m.hidden_size * m.moe->intermediate_size)))
+    if (x.part == Part::expert &&
+        (x.cut == Cut::expert_columns || x.columns >= double(m.hidden_size * m.moe->intermediate_size)))
       sum += x.elements() / double(m.moe->num_experts) * double(m.moe->experts_per_token);
   }
   return sum;
@@ -89,16 +90,21 @@ TrainingFlops training_flops(const Model& m, const Training& training) {
 Flops recompute_flops(const Model& m, const Training& training) {
   const Count s = training.sequence_length, layers = layers_of(m), n = std::max<Count>(training.recompute.n, 1);
   switch (training.recompute.kind) {
-    case RecomputeKind::none: return Flops(0);
-    case RecomputeKind::selective: return forward_flops(m, s).attention;
+    case RecomputeKind::none:
+      return Flops(0);
+    case RecomputeKind::selective:
+      return forward_flops(m, s).attention;
     case RecomputeKind::full: {
       const ForwardFlops f = forward_flops(m, s);
       return f.linear + f.attention;
     }
-    case RecomputeKind::full_layers: case RecomputeKind::every: break;
+    case RecomputeKind::full_layers:
+    case RecomputeKind::every:
+      break;
   }
   if (m.opaque) {
-    const Count repeated = training.recompute.kind == RecomputeKind::every ? (layers + n - 1) / n : std::min(training.recompute.n, layers);
+    const Count repeated =
+        training.recompute.kind == RecomputeKind::every ? (layers + n - 1) / n : std::min(training.recompute.n, layers);
     return double(repeated) * layer_forward_flops(m, 0, s).linear;
   }
   const double dense = active_matrix_elements(m, false), moe = m.moe ? active_matrix_elements(m, true) : 0;

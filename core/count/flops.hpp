@@ -11,7 +11,7 @@ namespace wireplan {
 
 // Forward operations of one sequence of length s through the whole model.
 struct ForwardFlops {
-  Flops linear;          // attention projections and MLP / active experts, router included: 2 · active matrix parameters · s
+  Flops linear;  // attention projections and MLP / active experts, router included: 2 · active matrix parameters · s
   Flops attention_full;  // QK^T and AV over the full square: 4·a·d·s² per layer (MLA: 2·a·(d_qk + d_v)·s²)
   Flops attention;       // what a causal kernel does: half of it, less where a sliding window is shorter than s
   Flops head;            // 2·h·V·s

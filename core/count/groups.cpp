@@ -46,7 +46,8 @@ Sizes expert_sizes(const Parallel& p) {
   s[index_of(Dimension::tp)] = p.expert_tensor;
   s[index_of(Dimension::cp)] = 1;
   s[index_of(Dimension::ep)] = p.expert;
-  s[index_of(Dimension::dp)] = std::max<Count>(p.tensor * p.context * p.data / std::max<Count>(p.expert * p.expert_tensor, 1), 1);
+  s[index_of(Dimension::dp)] =
+      std::max<Count>(p.tensor * p.context * p.data / std::max<Count>(p.expert * p.expert_tensor, 1), 1);
   s[index_of(Dimension::pp)] = p.pipeline;
   return s;
 }
@@ -73,16 +74,28 @@ struct Members {
   }
 };
 
-bool is_expert_kind(GroupKind k) { return k == GroupKind::expert || k == GroupKind::expert_data || k == GroupKind::expert_tensor; }
+bool is_expert_kind(GroupKind k) {
+  return k == GroupKind::expert || k == GroupKind::expert_data || k == GroupKind::expert_tensor;
+}
 
 bool spans(GroupKind kind, Dimension d) {
   switch (kind) {
-    case GroupKind::tensor: case GroupKind::expert_tensor: return d == Dimension::tp;
-    case GroupKind::pipeline: case GroupKind::embedding: return d == Dimension::pp;
-    case GroupKind::context: return d == Dimension::cp;
-    case GroupKind::expert: return d == Dimension::ep;
-    case GroupKind::expert_data: return d == Dimension::dp;
-    case GroupKind::data: case GroupKind::shard: case GroupKind::replicate: return d == Dimension::dp || d == Dimension::cp;
+    case GroupKind::tensor:
+    case GroupKind::expert_tensor:
+      return d == Dimension::tp;
+    case GroupKind::pipeline:
+    case GroupKind::embedding:
+      return d == Dimension::pp;
+    case GroupKind::context:
+      return d == Dimension::cp;
+    case GroupKind::expert:
+      return d == Dimension::ep;
+    case GroupKind::expert_data:
+      return d == Dimension::dp;
+    case GroupKind::data:
+    case GroupKind::shard:
+    case GroupKind::replicate:
+      return d == Dimension::dp || d == Dimension::cp;
   }
   return false;
 }
@@ -92,7 +105,9 @@ struct View {  // strides of one view of the ranks
   Sizes sizes;
 };
 
-View view_of(const Parallel& p, GroupKind kind) { return {order_of(p.order), is_expert_kind(kind) ? expert_sizes(p) : dense_sizes(p)}; }
+View view_of(const Parallel& p, GroupKind kind) {
+  return {order_of(p.order), is_expert_kind(kind) ? expert_sizes(p) : dense_sizes(p)};
+}
 
 Members members_of(const Plan& plan, GroupKind kind, const View& view, Count rank) {
   Members m;
@@ -105,8 +120,10 @@ Members members_of(const Plan& plan, GroupKind kind, const View& view, Count ran
       m.base -= coordinate * stride;
       position += coordinate * size;
       size *= n;
-      if (m.run_count > 0 && m.runs[m.run_count - 1].stride * m.runs[m.run_count - 1].size == stride) m.runs[m.run_count - 1].size *= n;
-      else m.runs[m.run_count++] = {stride, n};
+      if (m.run_count > 0 && m.runs[m.run_count - 1].stride * m.runs[m.run_count - 1].size == stride)
+        m.runs[m.run_count - 1].size *= n;
+      else
+        m.runs[m.run_count++] = {stride, n};
     }
     stride *= n;
   }
@@ -133,10 +150,11 @@ std::pair<Count, Count> spread(const Members& m, Count gpus) {
   if (m.count <= 1) return {1, 1};
   if (m.run_count == 1) {
     const Count stride = m.runs[0].stride * m.step, begin = m.at(0);
-    if (stride >= gpus) return {m.count, 1};  // each step leaves the node
+    if (stride >= gpus) return {m.count, 1};                          // each step leaves the node
     const Count nodes = m.at(m.count - 1) / gpus - begin / gpus + 1;  // no node is stepped over
     const Count room = gpus - begin % gpus;
-    const Count on_first = std::min(m.count, (room + stride - 1) / stride), on_full = std::min(m.count - on_first, (gpus + stride - 1) / stride);
+    const Count on_first = std::min(m.count, (room + stride - 1) / stride),
+                on_full = std::min(m.count - on_first, (gpus + stride - 1) / stride);
     return {nodes, std::max(on_first, on_full)};
   }
   Count nodes = 0, most = 0, here = 0, last = -1;
@@ -169,7 +187,9 @@ std::pair<Count, Count> spread_placed(const Members& m, Count gpus, const std::v
 
 }  // namespace
 
-Count group_size(const Plan& plan, GroupKind kind) { return members_of(plan, kind, view_of(plan.parallel, kind), 0).count; }
+Count group_size(const Plan& plan, GroupKind kind) {
+  return members_of(plan, kind, view_of(plan.parallel, kind), 0).count;
+}
 
 std::vector<int> group_ranks(const Plan& plan, GroupKind kind, int rank) {
   const Members m = members_of(plan, kind, view_of(plan.parallel, kind), rank);
@@ -192,14 +212,18 @@ GroupShape group_shape(const Plan& plan, GroupKind kind) {
   std::vector<Local> ranks;
   ranks.reserve(static_cast<std::size_t>(on_node));
   const View view = view_of(p, kind);
-  const auto add = [&](Count rank, Count gpu) { ranks.push_back({members_of(plan, kind, view, rank).at(0), rank, static_cast<int>(gpu)}); };
+  const auto add = [&](Count rank, Count gpu) {
+    ranks.push_back({members_of(plan, kind, view, rank).at(0), rank, static_cast<int>(gpu)});
+  };
   if (placed) {
     for (Count r = 0; r < world; ++r)
       if (p.placement[static_cast<std::size_t>(r)] < gpus) add(r, p.placement[static_cast<std::size_t>(r)]);
   } else {
     for (Count r = 0; r < on_node; ++r) add(r, r);
   }
-  std::sort(ranks.begin(), ranks.end(), [](const Local& a, const Local& b) { return a.leader != b.leader ? a.leader < b.leader : a.rank < b.rank; });
+  std::sort(ranks.begin(), ranks.end(), [](const Local& a, const Local& b) {
+    return a.leader != b.leader ? a.leader < b.leader : a.rank < b.rank;
+  });
 
   GroupShape shape;
   shape.ranks = static_cast<int>(group_size(plan, kind));

@@ -10,15 +10,28 @@ namespace wireplan {
 // The groups a layout communicates in. `data` is data × context for dense parameters; shard/replicate split it for HSDP
 // (and ZeRO-1 with shard_group); expert_data is the data group of routed experts; expert_tensor cuts one expert; embedding is
 // the first and the last stage of a pipeline, which share a tied embedding.
-enum class GroupKind : unsigned char { tensor, pipeline, context, expert, data, shard, replicate, expert_data, expert_tensor, embedding };
-template <> inline constexpr std::array<std::string_view, 10> kNames<GroupKind> = {
-    "tensor", "pipeline", "context", "expert", "data", "shard", "replicate", "expert-data", "expert-tensor", "embedding"};
+enum class GroupKind : unsigned char {
+  tensor,
+  pipeline,
+  context,
+  expert,
+  data,
+  shard,
+  replicate,
+  expert_data,
+  expert_tensor,
+  embedding
+};
+template <>
+inline constexpr std::array<std::string_view, 10> kNames<GroupKind> = {
+    "tensor", "pipeline",  "context",     "expert",        "data",
+    "shard",  "replicate", "expert-data", "expert-tensor", "embedding"};
 
 // How the groups of one kind lie on the machine. All groups of a kind run at the same time; by symmetry node 0 shows the load.
 struct GroupShape {
-  int ranks = 1;      // n: ranks of one group
-  int nodes = 1;      // q: nodes one group spans (the most where uneven)
-  int per_node = 1;   // g: ranks of one group on a node (the most where uneven)
+  int ranks = 1;     // n: ranks of one group
+  int nodes = 1;     // q: nodes one group spans (the most where uneven)
+  int per_node = 1;  // g: ranks of one group on a node (the most where uneven)
   // GPU indices on node 0, one list per group that has ranks there, in ring order of ranks.
   std::vector<std::vector<int>> local;
   friend bool operator==(const GroupShape&, const GroupShape&) = default;

@@ -9,7 +9,8 @@ namespace {
 
 TensorList without_buffers(const TensorList& list) {
   TensorList kept;
-  for (const Tensor& x : list) if (!x.is_buffer) kept.add(x);
+  for (const Tensor& x : list)
+    if (!x.is_buffer) kept.add(x);
   return kept;
 }
 
@@ -21,7 +22,8 @@ StageTraffic::StageTraffic(const Plan& p, Count stage) : plan(p) {
   const Training& training = p.training;
   micro_batches = std::max<Count>(wireplan::micro_batches(p), 1);
   syncs = parallel.gradient_sync == GradientSync::every ? micro_batches : 1;
-  tokens = double(training.micro_batch_size) * double(training.sequence_length) / double(std::max<Count>(parallel.context, 1));
+  tokens = double(training.micro_batch_size) * double(training.sequence_length) /
+           double(std::max<Count>(parallel.context, 1));
   activation = element_of(training.parameter_dtype);
   layers = stage_layers(model, parallel, stage);
   is_first = layers.embeddings > 0;
@@ -32,16 +34,20 @@ StageTraffic::StageTraffic(const Plan& p, Count stage) : plan(p) {
   const Storage storage = storage_of(model, parallel.framework);
   const double rows = double(padded_vocabulary(model, parallel.framework, parallel.tensor));
   dense_layer = on_rank(layer_tensors(model, false, storage), model, parallel);
-  if (model.moe && !model.opaque) moe_layer = without_buffers(on_rank(layer_tensors(model, true, storage), model, parallel));
-  const TensorList first = on_rank(embedding_tensors(model, rows), model, parallel), last = on_rank(head_tensors(model, rows), model, parallel);
+  if (model.moe && !model.opaque)
+    moe_layer = without_buffers(on_rank(layer_tensors(model, true, storage), model, parallel));
+  const TensorList first = on_rank(embedding_tensors(model, rows), model, parallel),
+                   last = on_rank(head_tensors(model, rows), model, parallel);
   if (is_first) embedding = first;
   if (is_last) head = last;
   if (is_last && !is_first && model.tie_word_embeddings && first.size() > 0) head.add(first[0]);
   if (training.lora) {
     const Storage separate{false, false, true};
-    trained_dense_layer = adapter_tensors(on_rank(layer_tensors(model, false, separate), model, parallel), *training.lora);
+    trained_dense_layer =
+        adapter_tensors(on_rank(layer_tensors(model, false, separate), model, parallel), *training.lora);
     if (model.moe && !model.opaque)
-      trained_moe_layer = adapter_tensors(on_rank(layer_tensors(model, true, separate), model, parallel), *training.lora);
+      trained_moe_layer =
+          adapter_tensors(on_rank(layer_tensors(model, true, separate), model, parallel), *training.lora);
   } else {
     trained_dense_layer = dense_layer;
     trained_moe_layer = moe_layer;
@@ -60,21 +66,27 @@ bool StageTraffic::is_moe(Count layer) const {
 Count StageTraffic::recomputed_layers() const {
   const Recompute& r = plan.training.recompute;
   switch (r.kind) {
-    case RecomputeKind::none: case RecomputeKind::selective: return 0;
-    case RecomputeKind::full: return layers.total();
-    case RecomputeKind::full_layers: return std::min(r.n, layers.total());
-    case RecomputeKind::every: return (layers.total() + std::max<Count>(r.n, 1) - 1) / std::max<Count>(r.n, 1);
+    case RecomputeKind::none:
+    case RecomputeKind::selective:
+      return 0;
+    case RecomputeKind::full:
+      return layers.total();
+    case RecomputeKind::full_layers:
+      return std::min(r.n, layers.total());
+    case RecomputeKind::every:
+      return (layers.total() + std::max<Count>(r.n, 1) - 1) / std::max<Count>(r.n, 1);
   }
   return 0;
 }
 
-void StageTraffic::add(std::string_view name, Collective collective, GroupKind group, Phase phase, double bytes, double calls,
-                       Element element, bool overlappable, bool merge) {
+void StageTraffic::add(std::string_view name, Collective collective, GroupKind group, Phase phase, double bytes,
+                       double calls, Element element, bool overlappable, bool merge) {
   if (ranks(group) <= 1 || !(bytes > 0) || !(calls > 0)) return;
   int sizes = 0;
   Message* last = nullptr;
   for (Message& m : messages) {
-    if (m.phase != phase || m.group != group || m.collective != collective || m.element != element || m.name != name) continue;
+    if (m.phase != phase || m.group != group || m.collective != collective || m.element != element || m.name != name)
+      continue;
     if (merge && m.bytes.value == bytes) {
       m.calls += calls;
       return;
@@ -94,10 +106,18 @@ double bus_factor(Collective collective, int ranks) {
   if (ranks <= 1) return 0;
   const double n = ranks;
   switch (collective) {
-    case Collective::all_reduce: return 2 * (n - 1) / n;
-    case Collective::all_gather: case Collective::reduce_scatter: case Collective::all_to_all:
-    case Collective::scatter: case Collective::gather: return (n - 1) / n;
-    case Collective::broadcast: case Collective::reduce: case Collective::send_recv: break;
+    case Collective::all_reduce:
+      return 2 * (n - 1) / n;
+    case Collective::all_gather:
+    case Collective::reduce_scatter:
+    case Collective::all_to_all:
+    case Collective::scatter:
+    case Collective::gather:
+      return (n - 1) / n;
+    case Collective::broadcast:
+    case Collective::reduce:
+    case Collective::send_recv:
+      break;
   }
   return 1;
 }
@@ -107,13 +127,17 @@ std::vector<Message> stage_messages(const Plan& plan, Count stage) {
   add_tensor_parallel(traffic);
   add_model_parallel(traffic);
   const DataSharding sharding = plan.parallel.data_sharding;
-  if (plan.parallel.framework == Framework::deepspeed) add_deepspeed(traffic);
-  else if (sharding == DataSharding::ddp || sharding == DataSharding::zero1) add_data_parallel(traffic);
-  else add_sharded(traffic);
+  if (plan.parallel.framework == Framework::deepspeed)
+    add_deepspeed(traffic);
+  else if (sharding == DataSharding::ddp || sharding == DataSharding::zero1)
+    add_data_parallel(traffic);
+  else
+    add_sharded(traffic);
   std::vector<Message> in_order;
   in_order.reserve(traffic.messages.size());
   for (const Phase phase : {Phase::forward, Phase::backward, Phase::after_backward, Phase::optimizer})
-    for (const Message& m : traffic.messages) if (m.phase == phase) in_order.push_back(m);
+    for (const Message& m : traffic.messages)
+      if (m.phase == phase) in_order.push_back(m);
   return in_order;
 }
 
@@ -121,7 +145,8 @@ namespace {
 
 double bytes_sent(const Plan& plan, const std::vector<Message>& messages) {
   double sum = 0;
-  for (const Message& m : messages) sum += m.bytes.value * m.calls * bus_factor(m.collective, static_cast<int>(group_size(plan, m.group)));
+  for (const Message& m : messages)
+    sum += m.bytes.value * m.calls * bus_factor(m.collective, static_cast<int>(group_size(plan, m.group)));
   return sum;
 }
 

@@ -13,24 +13,37 @@
 
 namespace wireplan {
 
-enum class Collective : unsigned char { all_reduce, all_gather, reduce_scatter, broadcast, reduce, all_to_all, send_recv, scatter, gather };
-template <> inline constexpr std::array<std::string_view, 9> kNames<Collective> = {
-    "all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "all_to_all", "send_recv", "scatter", "gather"};
+enum class Collective : unsigned char {
+  all_reduce,
+  all_gather,
+  reduce_scatter,
+  broadcast,
+  reduce,
+  all_to_all,
+  send_recv,
+  scatter,
+  gather
+};
+template <>
+inline constexpr std::array<std::string_view, 9> kNames<Collective> = {"all_reduce", "all_gather", "reduce_scatter",
+                                                                       "broadcast",  "reduce",     "all_to_all",
+                                                                       "send_recv",  "scatter",    "gather"};
 
 // When a message can move, which decides what hides it.
 enum class Phase : unsigned char { forward, backward, after_backward, optimizer };
 
 // Type of the elements a collective carries.
 enum class Element : unsigned char { fp64, fp32, bf16, fp16, uint8 };
-template <> inline constexpr std::array<std::string_view, 5> kNames<Element> = {"fp64", "fp32", "bf16", "fp16", "uint8"};
+template <>
+inline constexpr std::array<std::string_view, 5> kNames<Element> = {"fp64", "fp32", "bf16", "fp16", "uint8"};
 
 struct Message {
   std::string_view name;  // stable key, e.g. "fsdp-all-gather-forward", "ddp-bucket", "tensor-forward"
   Collective collective = Collective::all_reduce;
   GroupKind group = GroupKind::data;
   Phase phase = Phase::backward;
-  Bytes bytes;            // the nccl-tests size of one call (all_gather: the gathered total; reduce_scatter: the input total)
-  double calls = 0;       // per optimizer step
+  Bytes bytes;  // the nccl-tests size of one call (all_gather: the gathered total; reduce_scatter: the input total)
+  double calls = 0;           // per optimizer step
   bool overlappable = false;  // may run beside compute of its phase (framework rule and plan.overlap)
   Element element = Element::bf16;
 };

@@ -24,8 +24,11 @@ struct Piece {
 std::vector<Piece> flat_pieces(const StageTraffic& t, const DeepSpeedSettings& settings) {
   std::vector<Piece> pieces;
   std::vector<std::size_t> flat;  // flat[j] = index into pieces of the j-th registered tensor
-  t.in_gradient_order([&](double elements, double copies, bool) { pieces.insert(pieces.end(), static_cast<std::size_t>(copies), {0, elements}); });
-  const auto register_list = [&](const TensorList& list, std::size_t end, bool norms_last) {  // `end`: index after the list's last tensor
+  t.in_gradient_order([&](double elements, double copies, bool) {
+    pieces.insert(pieces.end(), static_cast<std::size_t>(copies), {0, elements});
+  });
+  const auto register_list = [&](const TensorList& list, std::size_t end,
+                                 bool norms_last) {  // `end`: index after the list's last tensor
     std::size_t index = end;
     for (const bool norms : {false, true}) {
       index = end;
@@ -41,7 +44,8 @@ std::vector<Piece> flat_pieces(const StageTraffic& t, const DeepSpeedSettings& s
   };
   std::size_t end = register_list(t.trained_embedding, pieces.size(), false);
   for (Count i = 0; i < t.layers.total(); ++i)
-    end = register_list(t.is_moe(i) ? t.trained_moe_layer : t.trained_dense_layer, end, norms_come_last(t.plan.training));
+    end =
+        register_list(t.is_moe(i) ? t.trained_moe_layer : t.trained_dense_layer, end, norms_come_last(t.plan.training));
   register_list(t.trained_head, end, false);
   if (settings.round_robin) {
     const std::size_t ranks = static_cast<std::size_t>(t.ranks(GroupKind::data));
@@ -60,13 +64,15 @@ std::vector<Piece> flat_pieces(const StageTraffic& t, const DeepSpeedSettings& s
 
 // Reduces one flushed bucket: its content as slices by owner; a new call starts once the slices exceed the bucket size.
 // Only a tensor larger than the bucket that crosses the border of a partition makes a second call.
-void reduce_bucket(StageTraffic& t, const Piece* begin, const Piece* end, double part, double bucket, double calls, Element element, bool overlappable) {
+void reduce_bucket(StageTraffic& t, const Piece* begin, const Piece* end, double part, double bucket, double calls,
+                   Element element, bool overlappable) {
   double open = 0, slice = 0, owner = -1;
   const auto close_slice = [&] {
     open += slice;
     slice = 0;
     if (open > bucket) {
-      t.add("zero-all-reduce", Collective::all_reduce, GroupKind::data, Phase::backward, open * bytes_of(element), calls, element, overlappable);
+      t.add("zero-all-reduce", Collective::all_reduce, GroupKind::data, Phase::backward, open * bytes_of(element),
+            calls, element, overlappable);
       open = 0;
     }
   };
@@ -84,7 +90,9 @@ void reduce_bucket(StageTraffic& t, const Piece* begin, const Piece* end, double
     }
   }
   close_slice();
-  if (open > 0) t.add("zero-all-reduce", Collective::all_reduce, GroupKind::data, Phase::backward, open * bytes_of(element), calls, element, overlappable);
+  if (open > 0)
+    t.add("zero-all-reduce", Collective::all_reduce, GroupKind::data, Phase::backward, open * bytes_of(element), calls,
+          element, overlappable);
 }
 
 void add_optimizer_stages(StageTraffic& t, const DeepSpeedSettings& settings) {
@@ -96,9 +104,11 @@ void add_optimizer_stages(StageTraffic& t, const DeepSpeedSettings& settings) {
   double total = 0;
   t.in_gradient_order([&](double elements, double copies, bool) { total += elements * copies; });
   const double n = t.ranks(GroupKind::data), padded = std::ceil(total / (2 * n)) * 2 * n;
-  const bool bf16_optimizer = stage1 && is_16_bit && training.gradient_dtype == DType::fp32 && !settings.offload_optimizer;
+  const bool bf16_optimizer =
+      stage1 && is_16_bit && training.gradient_dtype == DType::fp32 && !settings.offload_optimizer;
   if (bf16_optimizer) {  // one flat fp32 gradient, reduced as a 16-bit copy
-    t.add("zero-all-reduce", Collective::all_reduce, GroupKind::data, Phase::after_backward, padded * bytes_of(element), double(t.syncs), element, false);
+    t.add("zero-all-reduce", Collective::all_reduce, GroupKind::data, Phase::after_backward, padded * bytes_of(element),
+          double(t.syncs), element, false);
   } else {
     const std::vector<Piece> pieces = flat_pieces(t, settings);
     const double part = padded / n;
@@ -106,7 +116,8 @@ void add_optimizer_stages(StageTraffic& t, const DeepSpeedSettings& settings) {
     double held = 0;
     for (std::size_t i = 0; i <= pieces.size(); ++i) {
       if (i == pieces.size() || held + pieces[i].elements > settings.reduce_bucket) {
-        reduce_bucket(t, pieces.data() + begin, pieces.data() + i, part, settings.reduce_bucket, double(t.syncs), element, overlappable);
+        reduce_bucket(t, pieces.data() + begin, pieces.data() + i, part, settings.reduce_bucket, double(t.syncs),
+                      element, overlappable);
         begin = i;
         held = 0;
       }
@@ -116,18 +127,22 @@ void add_optimizer_stages(StageTraffic& t, const DeepSpeedSettings& settings) {
     if (is_16_bit && (settings.recent || element == Element::fp16))
       t.add("overflow-flag", Collective::all_reduce, GroupKind::data, Phase::optimizer, 1, 1, Element::uint8, false);
   }
-  t.add("zero-all-gather", Collective::all_gather, GroupKind::data, Phase::optimizer, padded * bytes_of(element), 1, element, false);
+  t.add("zero-all-gather", Collective::all_gather, GroupKind::data, Phase::optimizer, padded * bytes_of(element), 1,
+        element, false);
 }
 
 void add_stage0(StageTraffic& t) {
   const Element element = t.activation;
   double open = 0;
   const auto close = [&] {
-    t.add("ddp-bucket", Collective::all_reduce, GroupKind::data, Phase::after_backward, open * bytes_of(element), double(t.syncs), element, false);
+    t.add("ddp-bucket", Collective::all_reduce, GroupKind::data, Phase::after_backward, open * bytes_of(element),
+          double(t.syncs), element, false);
     open = 0;
   };
   std::vector<double> sizes;
-  t.in_gradient_order([&](double elements, double copies, bool) { sizes.insert(sizes.end(), static_cast<std::size_t>(copies), elements); });
+  t.in_gradient_order([&](double elements, double copies, bool) {
+    sizes.insert(sizes.end(), static_cast<std::size_t>(copies), elements);
+  });
   for (std::size_t i = sizes.size(); i-- > 0;) {  // in the order of the model
     open += sizes[i];
     if (open > kFallbackBucket) close();
@@ -147,8 +162,10 @@ void add_stage3_scalars(StageTraffic& t, const DeepSpeedSettings& settings, cons
     shard = 0;
   }
   const bool host = settings.offload_optimizer;
-  t.add("gradient-norm", Collective::all_reduce, GroupKind::data, Phase::optimizer, host ? 4 : 8, host ? 1 : groups, host ? Element::fp32 : Element::fp64, false);
-  if (t.activation == Element::fp16) t.add("overflow-flag", Collective::all_reduce, GroupKind::data, Phase::optimizer, 1, 1, Element::uint8, false);
+  t.add("gradient-norm", Collective::all_reduce, GroupKind::data, Phase::optimizer, host ? 4 : 8, host ? 1 : groups,
+        host ? Element::fp32 : Element::fp64, false);
+  if (t.activation == Element::fp16)
+    t.add("overflow-flag", Collective::all_reduce, GroupKind::data, Phase::optimizer, 1, 1, Element::uint8, false);
 }
 
 void add_stage3(StageTraffic& t, const DeepSpeedSettings& settings) {
@@ -157,16 +174,21 @@ void add_stage3(StageTraffic& t, const DeepSpeedSettings& settings) {
   const Overlap& overlap = t.plan.parallel.overlap;
   const Gathers gathers = zero3_gathers(t, settings);
   if (gathers.forward_calls > 0)
-    t.add("zero3-all-gather-forward", Collective::all_gather, GroupKind::data, Phase::forward, gathers.forward_elements * size / gathers.forward_calls,
-          gathers.forward_calls * m, element, overlap.parameter_gather);
+    t.add("zero3-all-gather-forward", Collective::all_gather, GroupKind::data, Phase::forward,
+          gathers.forward_elements * size / gathers.forward_calls, gathers.forward_calls * m, element,
+          overlap.parameter_gather);
   if (gathers.backward_calls > 0)
-    t.add("zero3-all-gather-backward", Collective::all_gather, GroupKind::data, Phase::backward, gathers.backward_elements * size / gathers.backward_calls,
-          gathers.backward_calls * m, element, overlap.parameter_gather);
+    t.add("zero3-all-gather-backward", Collective::all_gather, GroupKind::data, Phase::backward,
+          gathers.backward_elements * size / gathers.backward_calls, gathers.backward_calls * m, element,
+          overlap.parameter_gather);
   std::vector<double> sizes;  // in gradient order
-  t.in_gradient_order([&](double elements, double copies, bool) { sizes.insert(sizes.end(), static_cast<std::size_t>(copies), elements); });
+  t.in_gradient_order([&](double elements, double copies, bool) {
+    sizes.insert(sizes.end(), static_cast<std::size_t>(copies), elements);
+  });
   double held = 0, held_padded = 0;
   const auto flush = [&] {
-    t.add("zero3-reduce-scatter", Collective::reduce_scatter, GroupKind::data, Phase::backward, held_padded * size, double(t.syncs), element, overlap.gradient_reduce);
+    t.add("zero3-reduce-scatter", Collective::reduce_scatter, GroupKind::data, Phase::backward, held_padded * size,
+          double(t.syncs), element, overlap.gradient_reduce);
     held = held_padded = 0;
   };
   for (const double elements : sizes) {
@@ -175,7 +197,8 @@ void add_stage3(StageTraffic& t, const DeepSpeedSettings& settings) {
     held += elements;
     held_padded += padded;
     if (elements <= settings.persistence_threshold)  // whole on every rank: gathered again once the step has changed it
-      t.add("zero3-all-gather-persistent", Collective::all_gather, GroupKind::data, Phase::optimizer, padded * size, 1, element, false);
+      t.add("zero3-all-gather-persistent", Collective::all_gather, GroupKind::data, Phase::optimizer, padded * size, 1,
+            element, false);
   }
   flush();
   add_stage3_scalars(t, settings, sizes);
@@ -186,9 +209,18 @@ void add_stage3(StageTraffic& t, const DeepSpeedSettings& settings) {
 void add_deepspeed(StageTraffic& t) {
   const DeepSpeedSettings settings = deepspeed_settings(t.plan);
   switch (t.plan.parallel.data_sharding) {
-    case DataSharding::ddp: add_stage0(t); break;
-    case DataSharding::zero1: case DataSharding::zero2: add_optimizer_stages(t, settings); break;
-    case DataSharding::zero3: case DataSharding::fsdp: case DataSharding::hsdp: add_stage3(t, settings); break;
+    case DataSharding::ddp:
+      add_stage0(t);
+      break;
+    case DataSharding::zero1:
+    case DataSharding::zero2:
+      add_optimizer_stages(t, settings);
+      break;
+    case DataSharding::zero3:
+    case DataSharding::fsdp:
+    case DataSharding::hsdp:
+      add_stage3(t, settings);
+      break;
   }
 }
 

@@ -22,7 +22,8 @@ struct Unit {
 
 class ShardedTraffic {
  public:
-  explicit ShardedTraffic(StageTraffic& traffic) : t(traffic), details(traffic.plan.training.details ? *traffic.plan.training.details : Details{}) {
+  explicit ShardedTraffic(StageTraffic& traffic)
+      : t(traffic), details(traffic.plan.training.details ? *traffic.plan.training.details : Details{}) {
     const Training& training = t.plan.training;
     version1 = details.fsdp_version && *details.fsdp_version == 1;
     kept = t.plan.parallel.data_sharding == DataSharding::zero2;
@@ -31,8 +32,10 @@ class ShardedTraffic {
   }
 
   void add() {
-    if (t.plan.parallel.fsdp_unit.kind == FsdpUnit::Kind::none) add_as_one();
-    else add_by_blocks();
+    if (t.plan.parallel.fsdp_unit.kind == FsdpUnit::Kind::none)
+      add_as_one();
+    else
+      add_by_blocks();
     add_norm();
   }
 
@@ -44,7 +47,9 @@ class ShardedTraffic {
   GroupKind group = GroupKind::data;
 
   // FSDP2 pads the first dimension of each tensor to the ranks, FSDP1 the flat parameter of the unit (done in `emit`).
-  double padded(const Tensor& x, double ranks) const { return version1 ? x.elements() : std::ceil(x.rows / ranks) * ranks * x.columns * x.copies; }
+  double padded(const Tensor& x, double ranks) const {
+    return version1 ? x.elements() : std::ceil(x.rows / ranks) * ranks * x.columns * x.copies;
+  }
 
   // A frozen base below 16 bit is gathered as it is stored; all else in the compute type.
   double gather_bytes(const Tensor& x, bool is_layer) const {
@@ -59,7 +64,8 @@ class ShardedTraffic {
       const bool apart = x.part == Part::expert && t.experts_apart;
       const double ranks = t.ranks(apart ? GroupKind::expert_data : group);
       (apart ? u.expert_gather_bytes : u.gather_bytes) += padded(x, ranks) * gather_bytes(x, is_layer);
-      if (!t.plan.training.lora) (apart ? u.expert_reduce_bytes : u.reduce_bytes) += padded(x, ranks) * bytes_of(reduce);
+      if (!t.plan.training.lora)
+        (apart ? u.expert_reduce_bytes : u.reduce_bytes) += padded(x, ranks) * bytes_of(reduce);
     }
     if (t.plan.training.lora) {
       for (const Tensor& x : trained) {
@@ -67,12 +73,14 @@ class ShardedTraffic {
         u.reduce_bytes += padded(x, t.ranks(group)) * bytes_of(reduce);
       }
       // A flat parameter that mixes adapters and base reduces whole.
-      if (version1 && details.fsdp_use_orig_params.value_or(false) && trained.size() > 0) u.reduce_bytes = u.gather_bytes / bytes_of(t.activation) * bytes_of(reduce);
+      if (version1 && details.fsdp_use_orig_params.value_or(false) && trained.size() > 0)
+        u.reduce_bytes = u.gather_bytes / bytes_of(t.activation) * bytes_of(reduce);
     }
     return u;
   }
   Unit layer_unit(bool is_moe) const {
-    return is_moe ? unit_of(t.moe_layer, t.trained_moe_layer, true) : unit_of(t.dense_layer, t.trained_dense_layer, true);
+    return is_moe ? unit_of(t.moe_layer, t.trained_moe_layer, true)
+                  : unit_of(t.dense_layer, t.trained_dense_layer, true);
   }
   static TensorList joined(const TensorList& a, const TensorList& b) {
     TensorList all = a;
@@ -90,16 +98,23 @@ class ShardedTraffic {
     const Overlap& overlap = t.plan.parallel.overlap;
     const double uses = units * double(t.micro_batches), reductions = units * double(t.syncs);
     const double gather = whole_shards(u.gather_bytes, t.activation), scatter = whole_shards(u.reduce_bytes, reduce);
-    t.add("fsdp-all-gather-forward", Collective::all_gather, group, Phase::forward, gather, uses, t.activation, overlap.parameter_gather);
-    t.add("fsdp-expert-all-gather-forward", Collective::all_gather, GroupKind::expert_data, Phase::forward, u.expert_gather_bytes, uses, t.activation, overlap.parameter_gather);
+    t.add("fsdp-all-gather-forward", Collective::all_gather, group, Phase::forward, gather, uses, t.activation,
+          overlap.parameter_gather);
+    t.add("fsdp-expert-all-gather-forward", Collective::all_gather, GroupKind::expert_data, Phase::forward,
+          u.expert_gather_bytes, uses, t.activation, overlap.parameter_gather);
     if (again_in_backward) {
-      t.add("fsdp-all-gather-backward", Collective::all_gather, group, Phase::backward, gather, uses, t.activation, overlap.parameter_gather);
-      t.add("fsdp-expert-all-gather-backward", Collective::all_gather, GroupKind::expert_data, Phase::backward, u.expert_gather_bytes, uses, t.activation, overlap.parameter_gather);
+      t.add("fsdp-all-gather-backward", Collective::all_gather, group, Phase::backward, gather, uses, t.activation,
+            overlap.parameter_gather);
+      t.add("fsdp-expert-all-gather-backward", Collective::all_gather, GroupKind::expert_data, Phase::backward,
+            u.expert_gather_bytes, uses, t.activation, overlap.parameter_gather);
     }
-    t.add("fsdp-reduce-scatter", Collective::reduce_scatter, group, Phase::backward, scatter, reductions, reduce, overlap.gradient_reduce);
-    t.add("fsdp-expert-reduce-scatter", Collective::reduce_scatter, GroupKind::expert_data, Phase::backward, u.expert_reduce_bytes, reductions, reduce, overlap.gradient_reduce);
+    t.add("fsdp-reduce-scatter", Collective::reduce_scatter, group, Phase::backward, scatter, reductions, reduce,
+          overlap.gradient_reduce);
+    t.add("fsdp-expert-reduce-scatter", Collective::reduce_scatter, GroupKind::expert_data, Phase::backward,
+          u.expert_reduce_bytes, reductions, reduce, overlap.gradient_reduce);
     if (group == GroupKind::shard)
-      t.add("hsdp-all-reduce", Collective::all_reduce, GroupKind::replicate, Phase::backward, scatter / t.ranks(GroupKind::shard), reductions, reduce, overlap.gradient_reduce);
+      t.add("hsdp-all-reduce", Collective::all_reduce, GroupKind::replicate, Phase::backward,
+            scatter / t.ranks(GroupKind::shard), reductions, reduce, overlap.gradient_reduce);
   }
 
   void add_as_one() {
@@ -110,11 +125,14 @@ class ShardedTraffic {
 
   void add_by_blocks() {
     const bool by_parts = details.fsdp_units.value_or(FsdpUnits::blocks) == FsdpUnits::embedding_blocks_head;
-    if (!by_parts) emit_root(joined(t.embedding, t.head));
+    if (!by_parts)
+      emit_root(joined(t.embedding, t.head));
     else if (!t.plan.model.tie_word_embeddings || !t.is_first || !t.is_last) {
       emit(unit_of(t.embedding, t.trained_embedding, false), 1, !kept);
     }
-    const Count n = t.plan.parallel.fsdp_unit.kind == FsdpUnit::Kind::layers ? std::max<Count>(t.plan.parallel.fsdp_unit.layers, 1) : 1;
+    const Count n = t.plan.parallel.fsdp_unit.kind == FsdpUnit::Kind::layers
+                        ? std::max<Count>(t.plan.parallel.fsdp_unit.layers, 1)
+                        : 1;
     const Unit dense = layer_unit(false), moe = t.layers.moe > 0 ? layer_unit(true) : Unit{};
     const bool last_kept = !details.reshard_last_unit.value_or(true);
     Unit open;
@@ -151,9 +169,11 @@ class ShardedTraffic {
   void add_norm() {
     if (!details.gradient_clipping.value_or(false)) return;
     const Element element = version1 ? Element::fp32 : element_of(t.plan.training.gradient_dtype);
-    double tensors = tensors_of(t.trained_embedding) + tensors_of(t.trained_head) + double(t.layers.dense) * tensors_of(t.trained_dense_layer);
+    double tensors = tensors_of(t.trained_embedding) + tensors_of(t.trained_head) +
+                     double(t.layers.dense) * tensors_of(t.trained_dense_layer);
     if (t.layers.moe > 0) tensors += double(t.layers.moe) * tensors_of(t.trained_moe_layer);
-    t.add("gradient-norm", Collective::all_reduce, group, Phase::optimizer, version1 ? 4 : tensors * bytes_of(element), 1, element, false);
+    t.add("gradient-norm", Collective::all_reduce, group, Phase::optimizer, version1 ? 4 : tensors * bytes_of(element),
+          1, element, false);
   }
 };
 

@@ -13,13 +13,29 @@ LayerParameters by_part(const TensorList& list) {
   LayerParameters p;
   for (const Tensor& x : list) {
     switch (x.part) {
-      case Part::attention_matrix: p.attention_matrices += x.elements(); break;
-      case Part::attention_vector: p.attention_vectors += x.elements(); break;
-      case Part::mlp_matrix: p.mlp_matrices += x.elements(); break;
-      case Part::mlp_vector: p.mlp_vectors += x.elements(); break;
-      case Part::expert: p.experts += x.elements(); break;
-      case Part::router: p.router += x.elements(); break;
-      case Part::norm: case Part::embedding: case Part::head: p.norms += x.elements(); break;
+      case Part::attention_matrix:
+        p.attention_matrices += x.elements();
+        break;
+      case Part::attention_vector:
+        p.attention_vectors += x.elements();
+        break;
+      case Part::mlp_matrix:
+        p.mlp_matrices += x.elements();
+        break;
+      case Part::mlp_vector:
+        p.mlp_vectors += x.elements();
+        break;
+      case Part::expert:
+        p.experts += x.elements();
+        break;
+      case Part::router:
+        p.router += x.elements();
+        break;
+      case Part::norm:
+      case Part::embedding:
+      case Part::head:
+        p.norms += x.elements();
+        break;
     }
   }
   return p;
@@ -36,7 +52,8 @@ Count first_layer(Count layers, Count pieces, Count piece) {
 
 void add_piece(StageLayers& stage, const Model& model, Count pieces, Count piece) {
   const Count layers = layers_of(model);
-  const Count begin = first_layer(layers, pieces, piece), end = piece + 1 == pieces ? layers : first_layer(layers, pieces, piece + 1);
+  const Count begin = first_layer(layers, pieces, piece),
+              end = piece + 1 == pieces ? layers : first_layer(layers, pieces, piece + 1);
   const Count moe = moe_layers_between(model, begin, end);
   stage.moe += moe;
   stage.dense += end - begin - moe;
@@ -89,8 +106,10 @@ ModelParameters count_parameters(const Model& m) {
   p.dense_layer = by_part(layer_tensors(m, false, kPlain));
   if (m.moe) p.moe_layer = by_part(layer_tensors(m, true, kPlain));
   p.embedding = elements_of(embedding_tensors(m, double(m.vocab_size)));
-  for (const Tensor& x : head_tensors(m, double(m.vocab_size))) (x.part == Part::head ? p.head : p.final_norm) += x.elements();
-  p.total = double(p.dense_layers) * p.dense_layer.total() + double(p.moe_layers) * p.moe_layer.total() + p.embedding + p.head + p.final_norm;
+  for (const Tensor& x : head_tensors(m, double(m.vocab_size)))
+    (x.part == Part::head ? p.head : p.final_norm) += x.elements();
+  p.total = double(p.dense_layers) * p.dense_layer.total() + double(p.moe_layers) * p.moe_layer.total() + p.embedding +
+            p.head + p.final_norm;
   p.active = p.total;
   if (m.moe) {
     const double idle = double(m.moe->num_experts - m.moe->experts_per_token) / double(m.moe->num_experts);
@@ -116,14 +135,16 @@ StageLayers stage_layers(const Model& model, const Parallel& parallel, Count sta
 }
 
 bool has_tied_copies(const Model& model, const Parallel& parallel) {
-  return !model.opaque && model.tie_word_embeddings && parallel.pipeline > 1 && !is_v_shaped(parallel.pipeline_schedule);
+  return !model.opaque && model.tie_word_embeddings && parallel.pipeline > 1 &&
+         !is_v_shaped(parallel.pipeline_schedule);
 }
 
 std::vector<StageParameters> stage_parameters(const Model& m, const Parallel& parallel) {
   const Storage storage = storage_of(m, parallel.framework);
   const double rows = double(padded_vocabulary(m, parallel.framework, parallel.tensor));
   const Share dense_layer = share_of(on_rank(layer_tensors(m, false, storage), m, parallel));
-  const Share moe_layer = m.moe && !m.opaque ? share_of(on_rank(layer_tensors(m, true, storage), m, parallel)) : Share{};
+  const Share moe_layer =
+      m.moe && !m.opaque ? share_of(on_rank(layer_tensors(m, true, storage), m, parallel)) : Share{};
   const TensorList embedding_list = on_rank(embedding_tensors(m, rows), m, parallel);
   const Share embedding = share_of(embedding_list), head = share_of(on_rank(head_tensors(m, rows), m, parallel));
   const bool copies = has_tied_copies(m, parallel);
@@ -136,7 +157,8 @@ std::vector<StageParameters> stage_parameters(const Model& m, const Parallel& pa
     s.head = layers.heads * head.dense;
     double tensors = double(layers.dense) * dense_layer.tensors + double(layers.moe) * moe_layer.tensors +
                      layers.embeddings * embedding.tensors + layers.heads * head.tensors;
-    const int tied = copies ? std::max(layers.heads - layers.embeddings, 0) : 0;  // dualpipe stages hold both ends: one tensor
+    const int tied =
+        copies ? std::max(layers.heads - layers.embeddings, 0) : 0;  // dualpipe stages hold both ends: one tensor
     if (tied > 0 && embedding_list.size() > 0) {
       s.head += tied * embedding_list[0].elements();
       tensors += tied;
@@ -153,7 +175,9 @@ std::vector<StageParameters> stage_parameters(const Model& m, const Parallel& pa
 
 std::vector<StageParameters> stage_adapters(const Model& m, const Lora& lora, const Parallel& parallel) {
   const Share dense_layer = share_of(adapter_tensors(on_rank(layer_tensors(m, false, kPlain), m, parallel), lora));
-  const Share moe_layer = m.moe && !m.opaque ? share_of(adapter_tensors(on_rank(layer_tensors(m, true, kPlain), m, parallel), lora)) : Share{};
+  const Share moe_layer = m.moe && !m.opaque
+                              ? share_of(adapter_tensors(on_rank(layer_tensors(m, true, kPlain), m, parallel), lora))
+                              : Share{};
   std::vector<StageParameters> stages(std::size_t(std::max<Count>(parallel.pipeline, 1)));
   for (std::size_t i = 0; i < stages.size(); ++i) {
     const StageLayers layers = stage_layers(m, parallel, Count(i));

@@ -13,24 +13,27 @@ namespace wireplan {
 
 // Parameters of one transformer layer, by what divides them under tensor and expert parallelism.
 struct LayerParameters {
-  double attention_matrices = 0;  // q k v o, or the MLA up-projections and o: divided by t (k and v: see kv_heads_on_rank)
-  double attention_vectors = 0;   // biases, q/k norms, sinks, MLA down-projections and latent norms
-  double mlp_matrices = 0;        // dense MLP, or shared experts of an MoE layer: divided by t
+  double attention_matrices =
+      0;  // q k v o, or the MLA up-projections and o: divided by t (k and v: see kv_heads_on_rank)
+  double attention_vectors = 0;  // biases, q/k norms, sinks, MLA down-projections and latent norms
+  double mlp_matrices = 0;       // dense MLP, or shared experts of an MoE layer: divided by t
   double mlp_vectors = 0;
-  double experts = 0;             // routed experts (all E): divided by e and e_t
-  double router = 0;              // router, its bias, shared gate: replicated over t
-  double norms = 0;               // replicated over t
-  double total() const { return attention_matrices + attention_vectors + mlp_matrices + mlp_vectors + experts + router + norms; }
+  double experts = 0;  // routed experts (all E): divided by e and e_t
+  double router = 0;   // router, its bias, shared gate: replicated over t
+  double norms = 0;    // replicated over t
+  double total() const {
+    return attention_matrices + attention_vectors + mlp_matrices + mlp_vectors + experts + router + norms;
+  }
 };
 
 struct ModelParameters {
   LayerParameters dense_layer, moe_layer;  // moe_layer is zero without MoE
   Count dense_layers = 0, moe_layers = 0;
-  double embedding = 0;        // V·h (+ learned positions, + embedding norm)
-  double head = 0;             // V·h unless tied, + head bias
+  double embedding = 0;  // V·h (+ learned positions, + embedding norm)
+  double head = 0;       // V·h unless tied, + head bias
   double final_norm = 0;
-  double total = 0;            // exact
-  double active = 0;           // parameters one token meets: K of E experts; embedding and head counted
+  double total = 0;   // exact
+  double active = 0;  // parameters one token meets: K of E experts; embedding and head counted
 };
 
 // Exact count (kind: count). Valid for every model validate() accepts, opaque models included (total only).
@@ -55,7 +58,7 @@ Count padded_vocabulary(const Model& model, Framework framework, Count tensor);
 struct StageLayers {
   Count dense = 0, moe = 0;  // layers by kind, all virtual chunks (dualpipe: both copies)
   int embeddings = 0;        // copies of the embedding: first stage; dualpipe: first and last
-  int heads = 0;             // copies of final norm and head: last stage; V-shaped schedules: first; dualpipe: first and last
+  int heads = 0;  // copies of final norm and head: last stage; V-shaped schedules: first; dualpipe: first and last
   Count total() const { return dense + moe; }
 };
 
@@ -71,14 +74,15 @@ bool has_tied_copies(const Model& model, const Parallel& parallel);
 
 // What one pipeline stage holds on one rank, before data sharding.
 struct StageParameters {
-  Count layers = 0;        // layers of the stage (all its virtual chunks)
-  double dense = 0;        // parameters whose data-parallel group is data × context
-  double experts = 0;      // routed experts: their data group is data·context·tensor / (e·e_t)
-  double embedding = 0, head = 0;  // parts of `dense`: what this stage holds of both ends; the final norm counts with the head
-                                   // (tied: a second copy of the table, on the last stage if p > 1)
-  double buffers = 0;              // part of `dense` without gradient and optimizer state (correction biases of routers)
-  double largest_layer = 0;        // parameters of its largest layer on this rank (the unit that sharded training gathers)
-  Count tensors = 0;               // parameter tensors on the rank
+  Count layers = 0;    // layers of the stage (all its virtual chunks)
+  double dense = 0;    // parameters whose data-parallel group is data × context
+  double experts = 0;  // routed experts: their data group is data·context·tensor / (e·e_t)
+  double embedding = 0,
+         head = 0;     // parts of `dense`: what this stage holds of both ends; the final norm counts with the head
+                       // (tied: a second copy of the table, on the last stage if p > 1)
+  double buffers = 0;  // part of `dense` without gradient and optimizer state (correction biases of routers)
+  double largest_layer = 0;  // parameters of its largest layer on this rank (the unit that sharded training gathers)
+  Count tensors = 0;         // parameter tensors on the rank
   double total() const { return dense + experts; }
 };
 

@@ -16,8 +16,8 @@ class StageTraffic {
 
   const Plan& plan;
   Count micro_batches = 1;
-  Count syncs = 1;            // gradient reductions per step
-  double tokens = 0;          // T
+  Count syncs = 1;                     // gradient reductions per step
+  double tokens = 0;                   // T
   Element activation = Element::bf16;  // of activations, gathered parameters
   StageLayers layers;
   bool is_first = true, is_last = true;
@@ -34,8 +34,8 @@ class StageTraffic {
   // Adds calls; the same name, phase and size is one message. Past kMostSizes sizes of one name the rest share their mean, so
   // that the list stays short and the total exact.
   static constexpr int kMostSizes = 12;
-  void add(std::string_view name, Collective collective, GroupKind group, Phase phase, double bytes, double calls, Element element,
-           bool overlappable, bool merge = true);
+  void add(std::string_view name, Collective collective, GroupKind group, Phase phase, double bytes, double calls,
+           Element element, bool overlappable, bool merge = true);
 
   // Visits the trained tensors in the order their gradients are ready: visit(elements, copies, is_expert).
   template <class Visit>
@@ -48,7 +48,8 @@ class StageTraffic {
  private:
   template <class Visit>
   static void visit_reversed(const TensorList& list, Visit& visit) {
-    for (std::size_t i = list.size(); i-- > 0;) visit(list[i].rows * list[i].columns, list[i].copies, list[i].part == Part::expert);
+    for (std::size_t i = list.size(); i-- > 0;)
+      visit(list[i].rows * list[i].columns, list[i].copies, list[i].part == Part::expert);
   }
   std::array<Count, kNames<GroupKind>.size()> sizes_{};
 };
@@ -60,9 +61,9 @@ constexpr Element element_of(DType t) {  // formats below 16 bit travel as 16 bi
   return t == DType::fp32 ? Element::fp32 : t == DType::fp16 ? Element::fp16 : Element::bf16;
 }
 
-void add_data_parallel(StageTraffic& traffic);   // pytorch and megatron: buckets, broadcasts
-void add_sharded(StageTraffic& traffic);         // FSDP, HSDP, zero2 of pytorch
-void add_deepspeed(StageTraffic& traffic);       // ZeRO 0 to 3
+void add_data_parallel(StageTraffic& traffic);  // pytorch and megatron: buckets, broadcasts
+void add_sharded(StageTraffic& traffic);        // FSDP, HSDP, zero2 of pytorch
+void add_deepspeed(StageTraffic& traffic);      // ZeRO 0 to 3
 void add_tensor_parallel(StageTraffic& traffic);
 void add_model_parallel(StageTraffic& traffic);  // context, expert, pipeline
 

@@ -13,7 +13,17 @@
 
 namespace wireplan {
 
-enum class Part : unsigned char { attention_matrix, attention_vector, mlp_matrix, mlp_vector, expert, router, norm, embedding, head };
+enum class Part : unsigned char {
+  attention_matrix,
+  attention_vector,
+  mlp_matrix,
+  mlp_vector,
+  expert,
+  router,
+  norm,
+  embedding,
+  head
+};
 
 // How tensor and expert parallelism cut a tensor. `rows` is its first dimension (output features of a linear layer).
 enum class Cut : unsigned char { whole, rows, kv_rows, qkv_rows, columns, expert, expert_rows, expert_columns };
@@ -39,13 +49,15 @@ struct Storage {
 };
 
 // megatron: fused linear layers, experts one by one. Others: separate ones, but GPT-2's and its relatives' fused q, k, v;
-// experts stacked ([transformers] v5; torchtitan's grouped experts).
+// experts stacked ([huggingface-transformers] v5; torchtitan's grouped experts).
 Storage storage_of(const Model& model, Framework framework);
 
 // A fixed list: no allocation, 40 is more than any layer accepted by validate() has.
 class TensorList {
  public:
-  void add(Tensor t) { if (count_ < items_.size()) items_[count_++] = t; }
+  void add(Tensor t) {
+    if (count_ < items_.size()) items_[count_++] = t;
+  }
   const Tensor* begin() const { return items_.data(); }
   const Tensor* end() const { return items_.data() + count_; }
   Tensor* begin() { return items_.data(); }

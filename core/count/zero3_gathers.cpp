@@ -22,21 +22,24 @@ struct Event {
 
 struct ModuleState {
   double elements = 0, padded = 0;
-  bool persistent = true;        // all its tensors are: gathered before, never released
+  bool persistent = true;  // all its tensors are: gathered before, never released
   bool present = false, in_flight = false;
-  int recent = -1;               // last place in the order that the prefetcher has passed for it
-  int uses[3] = {-1, -1, -1};    // places in the order
+  int recent = -1;             // last place in the order that the prefetcher has passed for it
+  int uses[3] = {-1, -1, -1};  // places in the order
 };
 
 struct LayerModules {
   int first = 0, count = 0;
-  int attention = 0, output = 0, norm2 = 0, gate = 0, up = 0;  // places (from `first`) that parameterless modules stand before
+  int attention = 0, output = 0, norm2 = 0, gate = 0,
+      up = 0;  // places (from `first`) that parameterless modules stand before
 };
 
 class Replay {
  public:
-  Replay(const StageTraffic& traffic, const DeepSpeedSettings& s) : t(traffic), settings(s), ranks(traffic.ranks(GroupKind::data)) {
-    transformers = t.plan.training.implementation.empty() || t.plan.training.implementation.compare(0, 11, "huggingface") == 0;
+  Replay(const StageTraffic& traffic, const DeepSpeedSettings& s)
+      : t(traffic), settings(s), ranks(traffic.ranks(GroupKind::data)) {
+    transformers =
+        t.plan.training.implementation.empty() || t.plan.training.implementation.compare(0, 11, "huggingface") == 0;
     modules.emplace_back();
     build_order();
   }
@@ -174,8 +177,10 @@ class Replay {
     for (int i = 0; i < layer.count; ++i) {
       if (i == layer.attention) fetch(kNothing, backward);
       if (transformers && (i == layer.gate || i == layer.up)) fetch(kNothing, backward);
-      if (i + 1 == layer.count && !to_the_end) fetch(layer.first + i, backward);
-      else use(layer.first + i, backward);
+      if (i + 1 == layer.count && !to_the_end)
+        fetch(layer.first + i, backward);
+      else
+        use(layer.first + i, backward);
     }
   }
 
@@ -228,6 +233,8 @@ class Replay {
 
 }  // namespace
 
-Gathers zero3_gathers(const StageTraffic& traffic, const DeepSpeedSettings& settings) { return Replay(traffic, settings).run(); }
+Gathers zero3_gathers(const StageTraffic& traffic, const DeepSpeedSettings& settings) {
+  return Replay(traffic, settings).run();
+}
 
 }  // namespace wireplan

@@ -19,12 +19,12 @@ template <> inline constexpr std::array<std::string_view, 8> kNames<Fabric> = {
 struct Network {
   Fabric fabric = Fabric::infiniband;
   int nics_per_node = 1;
-  BytesPerSecond nic_rate;
-  Seconds latency;
+  BytesPerSecond nic_rate{};
+  Seconds latency{};
   bool rail_optimized = false;
   double oversubscription = 1;
   bool gpudirect = true;
-  std::string shorthand;  // "infiniband-8x400", or "" when given as an object
+  std::string shorthand{};  // "infiniband-8x400", or "" when given as an object
   friend bool operator==(const Network&, const Network&) = default;
 };
 

@@ -101,7 +101,7 @@ void check_layers(Checks& check, const Plan& plan) {
 
 void check_schedule(Checks& check, const Plan& plan) {
   const Parallel& p = plan.parallel;
-  if (p.pipeline_schedule != PipelineSchedule::interleaved || plan.training.global_batch_size % (plan.training.micro_batch_size * p.data) != 0)
+  if (p.pipeline_schedule != PipelineSchedule::interleaved || p.virtual_stages < 2 || plan.training.global_batch_size % (plan.training.micro_batch_size * p.data) != 0)
     return;
   // Megatron-LM's interleaved schedule walks the micro-batches in groups of the pipeline's length.
   const Count micro = micro_batches(plan);

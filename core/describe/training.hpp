@@ -36,9 +36,9 @@ enum class LoraTarget : unsigned char { q, k, v, o, gate, up, down };
 template <> inline constexpr std::array<std::string_view, 7> kNames<LoraTarget> = {"q", "k", "v", "o", "gate", "up", "down"};
 struct Lora {
   Count rank = 0;
-  std::vector<LoraTarget> targets;
+  std::vector<LoraTarget> targets{};
   DType base_dtype = DType::bf16;  // bf16 fp8 mxfp8 int8 nf4
-  std::optional<DType> quant_storage;
+  std::optional<DType> quant_storage{};
   friend bool operator==(const Lora&, const Lora&) = default;
 };
 

@@ -29,8 +29,8 @@ struct Component {
   std::string id;  // "gpu0", "cpu1", "switch0", "nic0", "nvswitch"
   ComponentKind kind = ComponentKind::gpu;
   int numa = -1;
-  std::string model;
-  BytesPerSecond nic_rate;  // NICs only
+  std::string model{};
+  BytesPerSecond nic_rate{};  // NICs only
   bool gpudirect = true;    // NICs only
   friend bool operator==(const Component&, const Component&) = default;
 };
@@ -39,10 +39,10 @@ struct Link {
   int a = 0, b = 0;  // indices of components
   LinkKind kind = LinkKind::pcie;
   int generation = 0, width = 0;  // lanes of PCIe, link count of NVLink and xGMI; 0: not stated
-  BytesPerSecond nominal;         // per direction, data sheet; 0: not known
-  BytesPerSecond rate;            // per direction, what the model calculates with (NCCL's planning rate unless `stated`)
+  BytesPerSecond nominal{};         // per direction, data sheet; 0: not known
+  BytesPerSecond rate{};            // per direction, what the model calculates with (NCCL's planning rate unless `stated`)
   bool stated = false;            // the user gave bytes_per_s himself
-  Seconds latency;
+  Seconds latency{};
   friend bool operator==(const Link&, const Link&) = default;
 };
 
@@ -54,7 +54,7 @@ struct WiringGraph {
 
 struct PcieGroup {  // GPUs that share a PCIe switch, or each have a root port of their own
   int socket = 0, numa = 0;
-  std::vector<int> gpus;
+  std::vector<int> gpus{};
   int nics = 0;
   bool has_switch = true;
   friend bool operator==(const PcieGroup&, const PcieGroup&) = default;

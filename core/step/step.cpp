@@ -21,6 +21,9 @@ void apply_exposure(const Plan& p, const EfficiencyConstants& k, StepCost& cost)
   const double v = static_cast<double>(p.parallel.virtual_stages);
   // Communication that can hide, per phase, and the compute it can hide behind.
   Seconds hideable_forward, hideable_backward;
+  const MessageCost* last_bucket = nullptr;  // the one that closes last, when backward is over
+  for (const MessageCost& c : cost.messages)
+    if (c.message.name == "ddp-bucket") last_bucket = &c;
   for (MessageCost& c : cost.messages) {
     const double calls = std::max(1.0, c.message.calls);
     switch (c.message.group) {
@@ -44,7 +47,8 @@ void apply_exposure(const Plan& p, const EfficiencyConstants& k, StepCost& cost)
         if (!c.message.overlappable) { c.share = 1; break; }
         // One call per synchronisation cannot hide: nothing runs before the first gather or after the last reduction.
         const double syncs = c.message.phase == Phase::forward || p.parallel.gradient_sync == GradientSync::every ? m : 1;
-        c.unavoidable = std::min(c.total, c.total * (std::min(calls, syncs) / calls));
+        const bool runs_under_backward = c.message.name == "ddp-bucket" && &c != last_bucket;
+        c.unavoidable = runs_under_backward ? Seconds(0) : c.total * (std::min(calls, syncs) / calls);
         if (c.message.phase == Phase::forward) hideable_forward += c.total - c.unavoidable;
         else hideable_backward += c.total - c.unavoidable;
       }

@@ -104,8 +104,8 @@ Errors unpack(Json& plan, const Json& outline, std::string_view packed, std::vec
   Result<Json> json = parse_json(text.value());
   if (!json) return at_key(json.errors());
   if (!json.value().is_object()) return {{"j", value_text(json.value()), "an object", "j= does not hold an object. Nearest: copy the whole link"}};
-  plan = std::move(json.value());
-  remove_unknown(plan, outline, "", unknown);
+  remove_unknown(json.value(), outline, "", unknown);
+  for (auto it = json.value().begin(); it != json.value().end(); ++it) plan[it.key()] = std::move(it.value());
   return {};
 }
 
@@ -151,6 +151,7 @@ Result<ParsedLink> parse_link(std::string_view link) {
   std::string version = "1";
   const Json outline = plan_outline();
   parsed.plan = Json::object();
+  parsed.plan["schema"] = "wireplan.plan/1";
   const auto append = [&](Errors more) { errors.insert(errors.end(), more.begin(), more.end()); };
   // What is packed comes first, so that everything readable can be changed by hand.
   for (const auto& [key, value] : pairs)

@@ -72,6 +72,10 @@ void fill_data(Plan& plan, const PlanStated& stated, ReadLog& log) {
   const Count gpus = total_gpus(plan.cluster);
   const double others = product_of(p.tensor, p.pipeline, p.context);
   if (stated.parallel.data || log.number_missing || gpus < 1 || !(others >= 1)) return;
+  if (gpus > 1e8) {  // more than a cluster may have, which is said elsewhere
+    log.number_missing = true;
+    return;
+  }
   if (others > static_cast<double>(gpus)) return;  // the product rule says what is wrong, with data 1
   const Count rest = static_cast<Count>(others);
   p.data = gpus / rest;

@@ -63,7 +63,7 @@ Network read_shorthand(ReadLog& log, const std::string& text, const std::string&
     std::string hint = ". Nearest: infiniband-8x400";
     if (!fabric && !parts.fabric.empty()) {
       const auto words = nearest_words(parts.fabric, kNames<Fabric>);
-      hint = words.empty() ? ". The fabrics are " + names_listed<Fabric>() : did_you_mean(words);
+      hint = words.empty() ? ". Nearest: " + names_listed<Fabric>() : did_you_mean(words);
     }
     log.number_missing = true;
     log.add({path, value_text(Json(text)), std::string(kForm), "network " + value_text(Json(text)) + " is not of the form " + std::string(kForm) + hint});

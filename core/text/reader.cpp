@@ -37,6 +37,9 @@ std::string listed(std::span<const std::string_view> names) {
 }  // namespace
 
 void ReadLog::add(Error error) {
+  // One error a field: the first says what is wrong.
+  for (const Error& known : errors)
+    if (!error.path.empty() && known.path == error.path) return;
   if (errors.size() < kMaxErrors) errors.push_back(std::move(error));
   else ++left_out;
 }
@@ -68,6 +71,10 @@ Errors ReadLog::finished() {
 std::vector<std::string_view> nearest_words(std::string_view word, std::span<const std::string_view> candidates) {
   constexpr std::size_t kLongestWord = 64;  // no name of ours is longer
   if (word.size() > kLongestWord || word.empty()) return {};
+  std::string lower(word);  // our names have no capitals
+  for (char& c : lower)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  word = lower;
   const std::size_t most = std::max<std::size_t>(1, word.size() / 3);
   std::vector<std::pair<std::size_t, std::string_view>> found;
   for (const std::string_view candidate : candidates) {

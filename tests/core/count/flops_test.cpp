@@ -9,7 +9,7 @@ using namespace wireplan;
 
 TEST_CASE("flops: llama 3.1 8b at 8192 by hand", "[count]") {
   const ForwardFlops f = forward_flops(shapes::llama_31_8b(), 8192);
-  CHECK(f.linear.value == 2.0 * 8192 * 32 * 218103808);           // matrices of a layer
+  CHECK(f.linear.value == 2.0 * 8192 * 32 * 218103808);            // matrices of a layer
   CHECK(f.attention_full.value == 32.0 * 4 * 4096 * 8192 * 8192);  // 4·a·d·s²
   CHECK(f.attention.value == f.attention_full.value / 2);
   CHECK(f.head.value == 2.0 * 4096 * 128256 * 8192);
@@ -18,7 +18,8 @@ TEST_CASE("flops: llama 3.1 8b at 8192 by hand", "[count]") {
 
 TEST_CASE("flops: six times the matrix parameters a token, and the PaLM attention term", "[count]") {
   const Model m = shapes::mistral_7b();
-  const double s = 4096, matrices = count_parameters(m).total - 131072000 - 4096 - 32 * 8192;  // embedding and norms do not multiply
+  const double s = 4096, matrices = count_parameters(m).total - 131072000 - 4096 -
+                                    32 * 8192;  // embedding and norms do not multiply
   const TrainingFlops f = training_flops(m, 4096);
   CHECK(f.full_square.value == 6 * matrices * s + 12.0 * 32 * 4096 * s * s);  // [palm22] App. B
   CHECK(f.full_square.value - f.causal.value == 6.0 * 32 * 4096 * s * s);
@@ -42,7 +43,8 @@ TEST_CASE("flops: experts that are not chosen cost nothing", "[count]") {
   moe.moe->num_experts = 16;
   CHECK(forward_flops(moe, 4096).linear.value - two.value == 2.0 * 4096 * 32 * 8 * 4096);  // 8 more rows of the router
   moe.moe->num_experts = moe.moe->experts_per_token = 1;
-  CHECK((forward_flops(moe, 4096).linear - forward_flops(shapes::mistral_7b(), 4096).linear).value == 2.0 * 4096 * 32 * 4096);
+  CHECK((forward_flops(moe, 4096).linear - forward_flops(shapes::mistral_7b(), 4096).linear).value ==
+        2.0 * 4096 * 32 * 4096);
 }
 
 TEST_CASE("flops: latent attention", "[count]") {
@@ -91,7 +93,8 @@ TEST_CASE("flops: adapters spare the weight gradients of the base", "[count]") {
   lora.targets = {LoraTarget::q, LoraTarget::v};
   t.lora = lora;
   const ForwardFlops f = forward_flops(m, 2048);
-  CHECK(training_flops(m, t).causal.value == 2 * (f.linear + f.head).value + 3 * f.attention.value + 6.0 * 2048 * 6815744);
+  CHECK(training_flops(m, t).causal.value ==
+        2 * (f.linear + f.head).value + 3 * f.attention.value + 6.0 * 2048 * 6815744);
 }
 
 TEST_CASE("flops: an opaque model has a third of its stated operations in forward", "[count]") {

@@ -17,7 +17,9 @@ std::vector<GroupKind> all_kinds() {
   return kinds;
 }
 
-int world_of(const Plan& p) { return static_cast<int>(p.parallel.tensor * p.parallel.context * p.parallel.data * p.parallel.pipeline); }
+int world_of(const Plan& p) {
+  return static_cast<int>(p.parallel.tensor * p.parallel.context * p.parallel.data * p.parallel.pipeline);
+}
 
 Plan random_plan(std::mt19937& random) {
   const auto pick = [&](int n) { return Count(1) << (random() % unsigned(n)); };
@@ -71,7 +73,7 @@ TEST_CASE("groups: context lies inside data, experts inside both", "[count]") {
   const Plan plan = shapes::plan(shapes::mixtral_8x7b(), p);
   CHECK(group_ranks(plan, GroupKind::context, 0) == std::vector<int>{0, 2});
   CHECK(group_ranks(plan, GroupKind::data, 1) == std::vector<int>{1, 3, 5, 7, 9, 11, 13, 15});
-  CHECK(group_ranks(plan, GroupKind::expert, 0) == std::vector<int>{0, 1, 2, 3});        // expert_tensor 1
+  CHECK(group_ranks(plan, GroupKind::expert, 0) == std::vector<int>{0, 1, 2, 3});  // expert_tensor 1
   CHECK(group_ranks(plan, GroupKind::expert_data, 0) == std::vector<int>{0, 4, 8, 12});
 }
 
@@ -120,7 +122,9 @@ TEST_CASE("groups: tensor, context, data and pipeline coordinates tell every ran
     CHECK(group_size(plan, GroupKind::tensor) == p.tensor);
     CHECK(group_size(plan, GroupKind::data) == p.data * p.context);
     CHECK(group_size(plan, GroupKind::shard) * group_size(plan, GroupKind::replicate) == p.data * p.context);
-    CHECK(group_size(plan, GroupKind::expert) * group_size(plan, GroupKind::expert_tensor) * group_size(plan, GroupKind::expert_data) == p.tensor * p.context * p.data);
+    CHECK(group_size(plan, GroupKind::expert) * group_size(plan, GroupKind::expert_tensor) *
+              group_size(plan, GroupKind::expert_data) ==
+          p.tensor * p.context * p.data);
     // Only the rank itself is in all four groups.
     for (int r = 0; r < world_of(plan); r += 5) {
       std::vector<int> common = group_ranks(plan, GroupKind::tensor, r);
@@ -140,7 +144,9 @@ TEST_CASE("groups: the shape is what counting ranks on nodes gives", "[count]") 
   for (int round = 0; round < 120; ++round) {
     const Plan plan = random_plan(random);
     const int world = world_of(plan), gpus = plan.cluster.gpus_per_node;
-    const auto gpu_of = [&](int r) { return plan.parallel.placement.empty() ? r : plan.parallel.placement[static_cast<std::size_t>(r)]; };
+    const auto gpu_of = [&](int r) {
+      return plan.parallel.placement.empty() ? r : plan.parallel.placement[static_cast<std::size_t>(r)];
+    };
     for (const GroupKind kind : all_kinds()) {
       INFO(plan.parallel.order << " " << name_of(kind) << " round " << round << " per node " << gpus);
       const GroupShape shape = group_shape(plan, kind);
@@ -158,7 +164,8 @@ TEST_CASE("groups: the shape is what counting ranks on nodes gives", "[count]") 
           if (gpu_of(member) < gpus) expected.push_back(gpu_of(member));
         }
         CHECK(std::count(shape.local.begin(), shape.local.end(), expected) == 1);
-        nodes = std::max(nodes, static_cast<int>(std::count_if(per_node.begin(), per_node.end(), [](int n) { return n > 0; })));
+        nodes = std::max(
+            nodes, static_cast<int>(std::count_if(per_node.begin(), per_node.end(), [](int n) { return n > 0; })));
         most = std::max(most, *std::max_element(per_node.begin(), per_node.end()));
       }
       CHECK(shape.nodes == nodes);

@@ -38,8 +38,8 @@ TEST_CASE("parameters: deepseek-v3 by hand", "[count]") {
   CHECK(p.moe_layer.router == 7168 * 256 + 256);
   CHECK(p.dense_layers == 3);
   CHECK(p.moe_layers == 58);
-  CHECK(p.total == 671026419200);   // published, 58·256 correction biases included
-  CHECK(p.active == 37552297472);   // embedding counted; the vendor's 37 B leaves it out
+  CHECK(p.total == 671026419200);  // published, 58·256 correction biases included
+  CHECK(p.active == 37552297472);  // embedding counted; the vendor's 37 B leaves it out
 }
 
 TEST_CASE("parameters: every preset counts to its exact and its published count", "[count]") {
@@ -53,8 +53,10 @@ TEST_CASE("parameters: every preset counts to its exact and its published count"
     REQUIRE(json);
     const ModelParameters p = count_parameters(model.value());
     CHECK(p.total == json.value().at("exact_parameters").get<double>());
-    if (json.value().value("count_check", "") == "equal") CHECK(p.total == json.value().at("published_parameters").get<double>());
-    if (const auto active = json.value().find("active_parameters_computed"); active != json.value().end() && active->is_number())
+    if (json.value().value("count_check", "") == "equal")
+      CHECK(p.total == json.value().at("published_parameters").get<double>());
+    if (const auto active = json.value().find("active_parameters_computed");
+        active != json.value().end() && active->is_number())
       CHECK(p.active == active->get<double>());
     ++counted;
   }
@@ -72,7 +74,8 @@ TEST_CASE("parameters: one expert that every token meets is a dense layer with a
 
 TEST_CASE("parameters: each size adds parameters", "[count]") {
   const double base = count_parameters(shapes::mixtral_8x7b()).total;
-  for (Count Model::* const size : {&Model::hidden_size, &Model::num_layers, &Model::num_attention_heads, &Model::num_key_value_heads, &Model::head_dim, &Model::vocab_size}) {
+  for (Count Model::* const size : {&Model::hidden_size, &Model::num_layers, &Model::num_attention_heads,
+                                    &Model::num_key_value_heads, &Model::head_dim, &Model::vocab_size}) {
     Model m = shapes::mixtral_8x7b();
     m.*size += 1;
     CHECK(count_parameters(m).total > base);
@@ -180,10 +183,12 @@ TEST_CASE("parameters: tensor ranks together hold the model and t - 1 more copie
       double replicated = all.final_norm;
       for (const bool moe : {false, true}) {
         const double layers = double(moe ? all.moe_layers : all.dense_layers);
-        for (const Tensor& x : layer_tensors(m, moe, {})) if (x.cut == Cut::whole) replicated += layers * x.elements();
+        for (const Tensor& x : layer_tensors(m, moe, {}))
+          if (x.cut == Cut::whole) replicated += layers * x.elements();
       }
       if (m.position == Position::learned) replicated += 1024.0 * 768;
-      const double padding = double(padded_vocabulary(m, p.framework, t) - m.vocab_size) * double(m.hidden_size) * (m.tie_word_embeddings ? 1 : 2);
+      const double padding = double(padded_vocabulary(m, p.framework, t) - m.vocab_size) * double(m.hidden_size) *
+                             (m.tie_word_embeddings ? 1 : 2);
       CHECK(sum == all.total + double(t - 1) * replicated + padding);
     }
   }
@@ -217,16 +222,17 @@ TEST_CASE("parameters: expert parallelism divides experts and nothing else", "[c
 
 TEST_CASE("parameters: tensors as optimizers and norms count them", "[count]") {
   Parallel p;
-  CHECK(stage_parameters(shapes::llama_31_8b(), p)[0].tensors == 291);   // 32·9 + 3, [framework-traces]
-  CHECK(stage_parameters(shapes::gpt2(), p)[0].tensors == 148);          // 12·12 + 4: q, k, v in one matrix
+  CHECK(stage_parameters(shapes::llama_31_8b(), p)[0].tensors == 291);  // 32·9 + 3, [framework-traces]
+  CHECK(stage_parameters(shapes::gpt2(), p)[0].tensors == 148);         // 12·12 + 4: q, k, v in one matrix
   p.framework = Framework::megatron;
-  CHECK(stage_parameters(shapes::llama_31_8b(), p)[0].tensors == 195);   // 32·6 + 3: qkv, proj, fc1, fc2, two norms
+  CHECK(stage_parameters(shapes::llama_31_8b(), p)[0].tensors == 195);  // 32·6 + 3: qkv, proj, fc1, fc2, two norms
 }
 
 TEST_CASE("parameters: adapters", "[count]") {
   Lora lora;
   lora.rank = 16;
-  lora.targets = {LoraTarget::q, LoraTarget::k, LoraTarget::v, LoraTarget::o, LoraTarget::gate, LoraTarget::up, LoraTarget::down};
+  lora.targets = {LoraTarget::q,    LoraTarget::k,  LoraTarget::v,   LoraTarget::o,
+                  LoraTarget::gate, LoraTarget::up, LoraTarget::down};
   const StageParameters all = stage_adapters(shapes::llama_31_8b(), lora, Parallel{})[0];
   CHECK(all.total() == 41943040);  // trained parameters of Llama-3-8B, rank 16, all linear layers ([framework-traces])
   CHECK(all.tensors == 448);

@@ -32,7 +32,8 @@ using Collected = std::map<std::string, Sum>;  // "all_reduce bf16 8"
 Collected predicted(const Plan& plan) {
   Collected all;
   for (const Message& m : step_messages(plan)) {
-    Sum& s = all[std::string(name_of(m.collective)) + " " + std::string(name_of(m.element)) + " " + std::to_string(group_size(plan, m.group))];
+    Sum& s = all[std::string(name_of(m.collective)) + " " + std::string(name_of(m.element)) + " " +
+                 std::to_string(group_size(plan, m.group))];
     s.calls += m.calls;
     s.bytes += m.calls * m.bytes.value;
   }
@@ -45,9 +46,11 @@ std::string difference(const Collected& have, const Collected& want) {
     const auto found = have.find(key);
     const Sum h = found == have.end() ? Sum{} : found->second;
     if (h.calls != w.calls || std::fabs(h.bytes - w.bytes) > 1e-12 * w.bytes)
-      text += key + ": " + std::to_string(h.calls) + " calls, " + std::to_string(h.bytes) + " bytes instead of " + std::to_string(w.calls) + ", " + std::to_string(w.bytes) + "\n";
+      text += key + ": " + std::to_string(h.calls) + " calls, " + std::to_string(h.bytes) + " bytes instead of " +
+              std::to_string(w.calls) + ", " + std::to_string(w.bytes) + "\n";
   }
-  for (const auto& [key, h] : have) if (!want.contains(key)) text += key + ": " + std::to_string(h.calls) + " calls too many\n";
+  for (const auto& [key, h] : have)
+    if (!want.contains(key)) text += key + ": " + std::to_string(h.calls) + " calls too many\n";
   return text;
 }
 
@@ -67,7 +70,8 @@ TEST_CASE("messages: collectives of traced training code", "[count]") {
     if (!plan) FAIL(plan.errors().front().path + ": " + plan.errors().front().text);
     Collected want;
     for (const Json& c : row.value().at("collectives"))
-      want[c[0].get<std::string>() + " " + c[1].get<std::string>() + " " + std::to_string(c[2].get<int>())] = {c[3].get<double>(), c[4].get<double>()};
+      want[c[0].get<std::string>() + " " + c[1].get<std::string>() + " " + std::to_string(c[2].get<int>())] = {
+          c[3].get<double>(), c[4].get<double>()};
     const std::string text = difference(predicted(plan.value()), want);
     if (kNotYet.contains(id)) {
       CHECK_FALSE(text.empty());  // agrees now: take it off the list
