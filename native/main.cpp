@@ -10,6 +10,8 @@
 #include "native/options.hpp"
 #include "native/output.hpp"
 
+static_assert(wireplan::kEngineVersion == WIREPLAN_VERSION, "the engine's version is that of the project");
+
 namespace wireplan {
 namespace {
 

@@ -52,7 +52,7 @@ void add_plan_options(CLI::App& command, Options& options) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command.add_option_function<std::string>(
              "--unit", [&options](const std::string& unit) { options.unit = value_named<ByteUnit>(unit); }, "unit of memory in text (default GiB)")
-      ->type_name("GB|GiB")
+      ->type_name("UNIT")
       ->check(CLI::IsMember({"GB", "GiB"}));
 }
 
@@ -64,7 +64,6 @@ void define(CLI::App& app, Options& options) {
              "  wireplan estimate --help\n\n" +
              std::string(kPlanForms));
   app.require_subcommand(0, 1);
-  app.allow_extras();
 
   CLI::App* estimate = app.add_subcommand("estimate", "whether a plan fits, what travels, how long a step takes");
   estimate->add_option("PLAN", options.plans, "the plan")->required()->expected(1)->type_name("");
@@ -100,6 +99,7 @@ void define(CLI::App& app, Options& options) {
     command->allow_extras();
     command->footer("Example, once it is built:\n  wireplan " + std::string(later.name) + ' ' + later.arguments);
   }
+  app.allow_extras();  // so that a mistyped command is answered with near ones; commands would inherit it
 }
 
 Errors command_line_error(std::string path, std::string value, std::string text) {
@@ -143,6 +143,7 @@ CommandLine read_command_line(int argc, char** argv) {
     return unknown_command(app, rest.empty() ? "" : rest.front());
   }
   options.command = chosen.front()->get_name();
+  options.json = asks_for_json(argc, argv);  // also where an option without its value has swallowed it
   if (!app.remaining().empty())
     return command_line_error("command line", app.remaining().front(), value_text(Json(app.remaining().front())) + " is not known");
   return options;

@@ -1,23 +1,56 @@
-// Writes the built-in example's answer into the pages of a finished site, between <!--answer--> and <!--/answer-->:
-// what a reader without scripts, a link preview or a search engine sees. The module of the same site computes it.
+// Writes the page's first answer into its HTML, so that it stands there before any script runs, and without one.
 //
-//   node fill_answer.mjs SITE
-import { readFileSync, writeFileSync } from "node:fs";
+//   node fill_answer.mjs SITE      changes index.html and embed.html of a finished site in place
+//
+// The app itself is asked, without a canvas: what is written is what the page will say when it has started.
+import { readFile, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 
-const site = resolve(process.argv[2]);
-const { ready, toText } = await import(pathToFileURL(`${site}/wireplan.mjs`));
-await ready;
+const SIGNS = { count: "=", bound: "≤", estimate: "≈", measured: "●" };  // as in web/shell/results.mjs
+const escape = (text) => String(text).replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]);
 
-const text = toText("story", { unit: "GB" });
-if (typeof text !== "string") throw new Error(JSON.stringify(text));
-const answer = text.split("\n\n")[0].replace(/\s+/g, " ").trim(); // the first paragraph is the answer
+async function firstState(site) {
+  // Emscripten's glue names the browser's globals when it is loaded, and without a canvas never uses them.
+  globalThis.document ??= {};
+  globalThis.window ??= {};
+  const { default: createModule } = await import(pathToFileURL(resolve(site, "app.mjs")));
+  const module = await createModule({ canvas: null, wasmBinary: await readFile(resolve(site, "app.wasm")), onChange() {} });
+  module.ccall("page_start", "number", ["string"], [""]);
+  return JSON.parse(module.ccall("page_state", "string", [], []));
+}
 
-const html = answer.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
+function answer(pieces) {
+  return pieces
+    .map(({ text, tone }) => (tone === "plain" ? escape(text) : `<b${tone === "number" ? "" : ` class="${tone}"`}>${escape(text)}</b>`))
+    .join("");
+}
+
+function rows(list) {
+  const groups = new Map();
+  for (const one of list) groups.set(one.group, [...(groups.get(one.group) ?? []), one]);
+  const row = ({ path, value, text, unit, label, claim }) =>
+    `<tr><th scope="row">${escape(label)}</th><td data-path="${escape(path)}" data-value="${escape(value)}"><i title="${escape(claim)}">${SIGNS[claim] ?? ""}</i><span>${escape(unit && !text.endsWith(unit) ? `${text} ${unit}` : text)}</span></td></tr>`;
+  return [...groups]
+    .map(([group, members]) => `<tbody><tr><th scope="rowgroup" colspan="2">${escape(group)}</th></tr>${members.map(row).join("")}</tbody>`)
+    .join("\n");
+}
+
+function fill(html, name, content) {
+  const [open, close] = [`<!--${name}-->`, `<!--/${name}-->`];
+  const [from, to] = [html.indexOf(open), html.indexOf(close)];
+  if (from < 0 || to < from) throw new Error(`no ${open}…${close} in the page`);
+  return html.slice(0, from + open.length) + content + html.slice(to);
+}
+
+const site = process.argv[2];
+if (!site) {
+  console.error("usage: node fill_answer.mjs SITE");
+  process.exit(2);
+}
+const state = await firstState(site);
 for (const name of ["index.html", "embed.html"]) {
-  const page = readFileSync(`${site}/${name}`, "utf8");
-  const filled = page.replace(/<!--answer-->.*?<!--\/answer-->/s, () => html);
-  if (filled === page) throw new Error(`${name} has no place for the answer`);
-  writeFileSync(`${site}/${name}`, filled);
+  const page = resolve(site, name);
+  const html = await readFile(page, "utf8");
+  await writeFile(page, fill(fill(html, "answer", answer(state.answer)), "rows", rows(state.rows)));
 }

@@ -63,6 +63,7 @@ void begin_page(App& a) {
   a.ui.words = &a.state.words;
   a.ui.unit = a.state.view.unit;
   a.ui.keys.clear();
+  a.ui.cut.clear();
   a.ui.more_frames = a.ui.scrolls = false;
   a.ui.request = {};
   a.layout = page_layout(a.state, a.width, a.height);

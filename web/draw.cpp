@@ -42,6 +42,7 @@ float text(Ui& ui, float x, float middle, std::string_view words, const TextStyl
   std::string cut;
   float width = text_width(ui, words, style);
   if (room > 0 && width > room + 0.5f) {
+    ui.cut.emplace_back(words);
     cut = std::string(words.substr(0, fitting_prefix(ui, words, style, room - text_width(ui, "…", style))));
     while (!cut.empty() && cut.back() == ' ') cut.pop_back();
     words = cut += "…";
@@ -82,8 +83,7 @@ void fill(Ui& ui, Rect r, ImU32 color, float rounding) {
 }
 
 void outline(Ui& ui, Rect r, ImU32 color, float rounding, float thickness) {
-  const float half = thickness / 2;
-  ui.list->AddRect({r.x + half, r.y + half}, {r.right() - half, r.bottom() - half}, color, rounding, 0, thickness);
+  ui.list->AddRect(r.min(), r.max(), color, rounding, thickness);  // the stroke stays inside
 }
 
 void horizontal(Ui& ui, float x0, float x1, float y, ImU32 color) {
@@ -132,7 +132,7 @@ void icon(Ui& ui, Icon which, ImVec2 c, float size, ImU32 color, float thickness
   const float s = size / 2;
   const auto path = [&](std::initializer_list<ImVec2> points, bool closed = false) {
     for (const ImVec2& p : points) ui.list->PathLineTo({c.x + p.x * s, c.y + p.y * s});
-    ui.list->PathStroke(color, closed ? ImDrawFlags_Closed : 0, thickness);
+    ui.list->PathStroke(color, thickness, closed ? ImDrawFlags_Closed : 0);
   };
   switch (which) {
     case Icon::check: path({{-1, 0.05f}, {-0.3f, 0.75f}, {1, -0.7f}}); break;

@@ -8,7 +8,7 @@ namespace wireplan {
 
 namespace {
 
-constexpr float kWiring = 238, kWiringMost = 330, kNarrowWiring = 290;
+constexpr float kWiring = 226, kWiringMost = 330, kNarrowWiring = 300;
 
 // Results from top to bottom. What is left over goes to the drawing, then to the table.
 void place_results(const AppState& state, PageLayout& page) {

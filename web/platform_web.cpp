@@ -106,6 +106,3 @@ void show_cursor(bool is_hand) {
 }
 
 }  // namespace wireplan::platform
-
-// Everything begins with page_start().
-int main() { return 0; }

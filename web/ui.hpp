@@ -52,6 +52,7 @@ struct Ui {
   Rect canvas;
   std::vector<KeyedRect> keys;  // filled while drawing
   Request request;              // what this frame asks of the frame around the canvas
+  std::vector<std::string> cut; // texts that did not fit and lost their end
   bool more_frames = false;     // something waits for time to pass (a tooltip)
   bool scrolls = false;         // the pointer is over something that the wheel moves
 

@@ -36,8 +36,8 @@ Press list_field(Ui& ui, std::string_view key, Rect rect, std::string_view shown
     icon(ui, Icon::search, {x + 6, rect.middle_y()}, 11, ui.colors->ink2, 1.3f);
     x += 20;
   }
-  text(ui, x, rect.middle_y(), shown, body_style(ui), Align::left, rect.right() - 22 - x);
-  icon(ui, Icon::chevron_down, {rect.right() - 12, rect.middle_y()}, 6, ui.colors->ink2);
+  text(ui, x, rect.middle_y(), shown, body_style(ui), Align::left, rect.right() - 18 - x);
+  icon(ui, Icon::chevron_down, {rect.right() - 10, rect.middle_y()}, 6, ui.colors->ink2);
   return field;
 }
 
@@ -213,12 +213,12 @@ void tooltip(Ui& ui, const Press& over, std::string_view name, std::string_view 
 }
 
 ImVec2 begin_scroll(Ui& ui, const char* name, Rect rect, ImU32 ground) {
-  fill(ui, rect, ground);
   ImGui::SetCursorScreenPos(rect.min());
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0, 0});
   ImGui::BeginChild(name, {rect.w, rect.h}, ImGuiChildFlags_NavFlattened, ImGuiWindowFlags_NoBackground);
   ImGui::PopStyleVar();
   ui.list = ImGui::GetWindowDrawList();
+  fill(ui, rect, ground);
   return {rect.x, rect.y - ImGui::GetScrollY()};
 }
 

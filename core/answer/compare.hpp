@@ -1,7 +1,6 @@
 // Plans side by side (wireplan.compare/1).
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "core/answer/estimate.hpp"

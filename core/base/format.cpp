@@ -18,8 +18,10 @@ std::string with_point(const char* text) {
   for (; *text != 0; ++text) {
     const char c = *text;
     const bool plain = (c >= '0' && c <= '9') || c == '-' || c == '+' || c == 'e';
-    if (plain) result += c;
-    else if (!in_point) result += '.';
+    if (plain)
+      result += c;
+    else if (!in_point)
+      result += '.';
     in_point = !plain;
   }
   return result;
@@ -86,7 +88,8 @@ std::string format_exact(double value) {
   // Every decimal of 15 digits survives the way through a double; below the normal range fewer are needed.
   for (int digits = std::fabs(value) < 2.2250738585072014e-308 ? 1 : 15;; ++digits) {
     const std::string text = printed("%.*g", digits, value);
-    if (digits >= 17 || std::strtod(text.c_str(), nullptr) == value) return with_short_exponent(with_point(text.c_str()));
+    if (digits >= 17 || std::strtod(text.c_str(), nullptr) == value)
+      return with_short_exponent(with_point(text.c_str()));
   }
 }
 

@@ -11,9 +11,9 @@ namespace wireplan {
 
 enum class ByteUnit : unsigned char { GB, GiB };  // 10^9 or 2^30, never mixed in one column
 
-std::string format_fixed(double value, int decimals);        // C locale, "-0" never appears
-std::string format_exact(double value);                      // shortest text that reads back as the same double; integers without point
-std::string format_count(double value);                      // "262,144": thousands by comma, for prose
+std::string format_fixed(double value, int decimals);  // C locale, "-0" never appears
+std::string format_exact(double value);  // shortest text that reads back as the same double; integers without point
+std::string format_count(double value);  // "262,144": thousands by comma, for prose
 std::string format_bytes(Bytes b, ByteUnit unit);            // "86.9" (no unit)
 std::string unit_name(ByteUnit unit);                        // "GB", "GiB"
 std::string format_bytes_with_unit(Bytes b, ByteUnit unit);  // "86.9 GB"; below 0.1 GB steps down to MB, kB

@@ -56,8 +56,17 @@ double exponential_of(double x, double low) {
   const double r = ((x - n * kLn2High) - n * kLn2Low) + low;
   // Taylor series for |r| <= 0.35: the first term left out is below 5e-18.
   double sum = 1.0 / 6227020800.0;
-  constexpr double kInverse[] = {1.0 / 479001600.0, 1.0 / 39916800.0, 1.0 / 3628800.0, 1.0 / 362880.0, 1.0 / 40320.0,
-                                 1.0 / 5040.0,      1.0 / 720.0,      1.0 / 120.0,     1.0 / 24.0,     1.0 / 6.0, 0.5};
+  constexpr double kInverse[] = {1.0 / 479001600.0,
+                                 1.0 / 39916800.0,
+                                 1.0 / 3628800.0,
+                                 1.0 / 362880.0,
+                                 1.0 / 40320.0,
+                                 1.0 / 5040.0,
+                                 1.0 / 720.0,
+                                 1.0 / 120.0,
+                                 1.0 / 24.0,
+                                 1.0 / 6.0,
+                                 0.5};
   for (const double c : kInverse) sum = sum * r + c;
   const double result = scaled(1.0 + (r + r * r * sum), static_cast<int>(n));
   return result < kLargest ? result : kLargest;
@@ -86,7 +95,7 @@ Split split(double x) {
 
 // ln m of a mantissa to about 100 bits: ln m = 2 artanh(s), s = (m - 1) / (m + 1), |s| <= 0.172.
 Pair log_of_mantissa(double m) {
-  const double numerator = m - 1;            // exact
+  const double numerator = m - 1;  // exact
   const Pair denominator = exact_sum(m, 1);
   const double s = numerator / denominator.high;
   const Pair back = exact_product(s, denominator.high);

@@ -7,9 +7,9 @@
 
 namespace wireplan {
 
-double exponential(double x);            // e^x; 0 below -745, the largest double above 709.7
-double natural_log(double x);            // ln x for finite x > 0; for other x the lowest double
+double exponential(double x);                // e^x; 0 below -745, the largest double above 709.7
+double natural_log(double x);                // ln x for finite x > 0; for other x the lowest double
 double power(double base, double exponent);  // base^exponent for base > 0, 0 for base <= 0
-double log2_of(double x);                // log2 x; exact for powers of two
+double log2_of(double x);                    // log2 x; exact for powers of two
 
 }  // namespace wireplan

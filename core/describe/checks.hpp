@@ -15,7 +15,9 @@ std::string joined_path(std::string_view prefix, std::string_view key);
 
 // A product of counts as a double: never wraps, exact up to 2^53.
 template <class... Counts>
-constexpr double product_of(Counts... counts) { return (1.0 * ... * static_cast<double>(counts)); }
+constexpr double product_of(Counts... counts) {
+  return (1.0 * ... * static_cast<double>(counts));
+}
 
 // Divisors of n from 1 to `limit`, rising. n >= 1.
 std::vector<Count> divisors_of(Count n, Count limit);

@@ -18,8 +18,9 @@ void check_p2p_matrix(Checks& check, const Node& node) {
   bool sound = text.size() == n * n + n - 1;
   for (std::size_t i = 0; sound && i < text.size(); ++i)
     sound = i % (n + 1) == n ? text[i] == '/' : text[i] == '0' || text[i] == '1';
-  check.require(sound, "p2p", quoted(text.substr(0, 80)), "a row of 0 and 1 for each GPU, joined by '/'",
-                "p2p is no matrix of " + format_exact(node.gpus) + " rows. Nearest: true, false, or \"01/10\" for two GPUs");
+  check.require(
+      sound, "p2p", quoted(text.substr(0, 80)), "a row of 0 and 1 for each GPU, joined by '/'",
+      "p2p is no matrix of " + format_exact(node.gpus) + " rows. Nearest: true, false, or \"01/10\" for two GPUs");
 }
 
 }  // namespace
@@ -30,10 +31,13 @@ Errors validate(const Gpu& g, const std::string& prefix) {
   check.range("memory_bytes", g.memory.value, 1e6, 1e14);
   check.range("reported_bytes", g.reported.value, 0, 1e14);
   check.range("hbm_bytes_per_s", g.hbm.value, 1e6, kMaxRate);
-  const struct { std::string_view key; double value; } peaks[] = {
-      {"fp32_flops_per_s", g.fp32.value}, {"tf32_flops_per_s", g.tf32.value}, {"bf16_flops_per_s", g.bf16.value},
-      {"fp16_flops_per_s", g.fp16.value}, {"fp8_flops_per_s", g.fp8.value},   {"fp4_flops_per_s", g.fp4.value},
-      {"int8_ops_per_s", g.int8.value}};
+  const struct {
+    std::string_view key;
+    double value;
+  } peaks[] = {{"fp32_flops_per_s", g.fp32.value}, {"tf32_flops_per_s", g.tf32.value},
+               {"bf16_flops_per_s", g.bf16.value}, {"fp16_flops_per_s", g.fp16.value},
+               {"fp8_flops_per_s", g.fp8.value},   {"fp4_flops_per_s", g.fp4.value},
+               {"int8_ops_per_s", g.int8.value}};
   for (const auto& peak : peaks) check.range(peak.key, peak.value, 0, 1e18);
   check.range("sm_count", g.sm_count, 0, 1e6);
   check.range("boost_clock_hz", g.boost_clock_hz, 0, 1e11);
@@ -54,11 +58,13 @@ Errors validate(const Node& node, const std::string& prefix) {
   check.range("numa_nodes", node.numa_nodes, 1, 1024);
   check.range("host_memory_bytes", node.host_memory.value, 0, 1e15);
   check.range("power_limit_w", node.power_limit_w, 0, 1e5);
-  if (counted && socketed) append(errors, validate(node.wiring, node.gpus, node.sockets, joined_path(prefix, "wiring")));
+  if (counted && socketed)
+    append(errors, validate(node.wiring, node.gpus, node.sockets, joined_path(prefix, "wiring")));
   if (counted && !node.p2p_matrix.empty()) check_p2p_matrix(check, node);
   const bool has_links = node.gpu.nvlink.value > 0 || node.gpus == 1;
   const WiringKind kind = node.wiring.kind;
-  if (!has_links && (kind == WiringKind::nvswitch || kind == WiringKind::nvlink_mesh || kind == WiringKind::nvlink_pairs))
+  if (!has_links &&
+      (kind == WiringKind::nvswitch || kind == WiringKind::nvlink_mesh || kind == WiringKind::nvlink_pairs))
     check.fail("wiring.kind", quoted(name_of(kind)), "pcie-switch | pcie-host | graph for a GPU without NVLink",
                (node.gpu.name.empty() ? "the GPU" : node.gpu.name) + " has no NVLink, so its wiring cannot be " +
                    std::string(name_of(kind)) + ". Nearest: pcie-host");
@@ -83,12 +89,14 @@ Errors validate(const Cluster& cluster, const std::string& prefix) {
   const int gpus = cluster.node.gpus;
   if (gpus >= 1 && (cluster.gpus_per_node < 1 || cluster.gpus_per_node > gpus))
     check.fail("gpus_per_node", format_exact(cluster.gpus_per_node), "1 to " + format_exact(gpus),
-               "gpus_per_node " + format_exact(cluster.gpus_per_node) + ", the node has " + format_exact(gpus) + " GPUs. Nearest: " +
-                   format_exact(cluster.gpus_per_node < 1 ? 1 : gpus));
+               "gpus_per_node " + format_exact(cluster.gpus_per_node) + ", the node has " + format_exact(gpus) +
+                   " GPUs. Nearest: " + format_exact(cluster.gpus_per_node < 1 ? 1 : gpus));
   check.range("rack_nodes", cluster.rack_nodes, 0, kMaxNodes);
   if (counted && cluster.nodes > 1 && !cluster.network)
-    check.fail("network", "null", "<fabric>-<NICs per node>x<Gbit/s>, or an object",
-               format_exact(cluster.nodes) + " nodes need a network, and none is known for such nodes. Nearest: \"infiniband-8x400\", or nodes 1");
+    check.fail(
+        "network", "null", "<fabric>-<NICs per node>x<Gbit/s>, or an object",
+        format_exact(cluster.nodes) +
+            " nodes need a network, and none is known for such nodes. Nearest: \"infiniband-8x400\", or nodes 1");
   return errors;
 }
 

@@ -13,8 +13,9 @@
 namespace wireplan {
 
 enum class Fabric : unsigned char { infiniband, roce, efa, ethernet, omnipath, slingshot, tcpx, tcpxo };
-template <> inline constexpr std::array<std::string_view, 8> kNames<Fabric> = {
-    "infiniband", "roce", "efa", "ethernet", "omnipath", "slingshot", "tcpx", "tcpxo"};
+template <>
+inline constexpr std::array<std::string_view, 8> kNames<Fabric> = {"infiniband", "roce",      "efa",  "ethernet",
+                                                                   "omnipath",   "slingshot", "tcpx", "tcpxo"};
 
 struct Network {
   Fabric fabric = Fabric::infiniband;
@@ -38,11 +39,11 @@ struct Node {
   Gpu gpu;
   int gpus = 1;
   Wiring wiring;
-  int p2p = -1;          // 1 yes, 0 no, -1 null: as the GPU and the wiring allow
+  int p2p = -1;            // 1 yes, 0 no, -1 null: as the GPU and the wiring allow
   std::string p2p_matrix;  // "01/10": a row per GPU, "" when not given
   int sockets = 1, numa_nodes = 1;
   Cpu cpu;
-  Bytes host_memory;     // 0: not known
+  Bytes host_memory;         // 0: not known
   double power_limit_w = 0;  // 0: the GPU's own
   std::string launch = "process-per-gpu";
   std::string usual_network;  // short-hand of the network such nodes come with, "" when not known
@@ -55,9 +56,9 @@ struct Cluster {
   int nodes = 1;
   Node node;
   std::optional<Network> network;
-  int gpus_per_node = 0;   // GPUs used of each node; filled in by reading (default all)
-  int rack_nodes = 0;      // hosts per NVLink domain, 0: null
-  std::string profile;     // the user's own measurements, wireplan.profile/1 as JSON text, carried unchanged; "" for null
+  int gpus_per_node = 0;  // GPUs used of each node; filled in by reading (default all)
+  int rack_nodes = 0;     // hosts per NVLink domain, 0: null
+  std::string profile;  // the user's own measurements, wireplan.profile/1 as JSON text, carried unchanged; "" for null
   std::vector<Assumption> assumed;
   friend bool operator==(const Cluster&, const Cluster&) = default;
 };

@@ -20,7 +20,7 @@ struct Gpu {
   BytesPerSecond nvlink;  // per GPU, one direction, all links; 0: none
   bool is_xgmi = false;   // AMD: the links above are Infinity Fabric
   int pcie_generation = 4, pcie_lanes = 16;
-  int p2p_pcie = -1;      // 1 yes, 0 no, -1 not known: may peers be reached over PCIe
+  int p2p_pcie = -1;  // 1 yes, 0 no, -1 not known: may peers be reached over PCIe
   std::string source, verified, note;
   friend bool operator==(const Gpu&, const Gpu&) = default;
 };

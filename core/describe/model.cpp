@@ -18,8 +18,8 @@ double parameters_at_most(const Model& m) {
                  product_of(m.hidden_size, m.num_key_value_heads, m.head_dim) * 2 + 3 * h * f + 20 * h + 4 * f;
   if (m.moe) {
     const MixtureOfExperts& e = *m.moe;
-    layer += product_of(e.num_experts, e.intermediate_size) * (3 * h + 2) + product_of(e.num_experts, m.hidden_size) * 2 +
-             product_of(e.shared_intermediate_size, m.hidden_size) * 3;
+    layer += product_of(e.num_experts, e.intermediate_size) * (3 * h + 2) +
+             product_of(e.num_experts, m.hidden_size) * 2 + product_of(e.shared_intermediate_size, m.hidden_size) * 3;
   }
   if (m.mla) {
     const LatentAttention& a = *m.mla;
@@ -36,8 +36,9 @@ void check_opaque(Checks& check, const OpaqueModel& m) {
   const bool sized = check.range("parameters", static_cast<double>(m.parameters), 1, kMaxParameters);
   check.range("units", static_cast<double>(m.units), 1, kMaxLayers);
   if (sized && m.units > m.parameters)
-    check.fail("units", text_of(m.units), "at most the parameters, " + text_of(m.parameters),
-               "units " + text_of(m.units) + " are more than the model has parameters. Nearest: " + text_of(m.parameters));
+    check.fail(
+        "units", text_of(m.units), "at most the parameters, " + text_of(m.parameters),
+        "units " + text_of(m.units) + " are more than the model has parameters. Nearest: " + text_of(m.parameters));
   check.range("flops_per_sample", m.flops_per_sample, 0, 1e24);
   check.range("saved_bytes_per_sample", m.saved_bytes_per_sample, 0, 1e15);
 }
@@ -52,15 +53,17 @@ void check_experts(Checks& check, const Model& m) {
                    " experts. Nearest: " + text_of(e.num_experts));
   check.range("moe.intermediate_size", static_cast<double>(e.intermediate_size), 1, kMaxSize);
   check.range("moe.num_shared_experts", static_cast<double>(e.num_shared_experts), 0, 1e4);
-  const bool shared = check.range("moe.shared_intermediate_size", static_cast<double>(e.shared_intermediate_size), 0, kMaxSize);
+  const bool shared =
+      check.range("moe.shared_intermediate_size", static_cast<double>(e.shared_intermediate_size), 0, kMaxSize);
   if (shared && e.shared_gate && e.shared_intermediate_size == 0)
-    check.fail("moe.shared_gate", "true", "false without shared experts", "a shared gate needs shared experts. Nearest: false");
+    check.fail("moe.shared_gate", "true", "false without shared experts",
+               "a shared gate needs shared experts. Nearest: false");
   check.range("moe.every", static_cast<double>(e.every), 1, kMaxLayers);
   check.range("moe.first_dense_layers", static_cast<double>(e.first_dense_layers), 0, kMaxLayers);
   if (m.num_layers >= 1 && e.every >= 1 && e.every > m.num_layers)
     check.fail("moe.every", text_of(e.every), "1 to num_layers, " + text_of(m.num_layers),
-               "with every " + text_of(e.every) + " none of " + text_of(m.num_layers) + " layers has experts. Nearest: " +
-                   text_of(m.num_layers));
+               "with every " + text_of(e.every) + " none of " + text_of(m.num_layers) +
+                   " layers has experts. Nearest: " + text_of(m.num_layers));
   if (m.num_layers >= 1 && e.first_dense_layers >= m.num_layers)
     check.fail("moe.first_dense_layers", text_of(e.first_dense_layers), "below num_layers, " + text_of(m.num_layers),
                "first_dense_layers " + text_of(e.first_dense_layers) + " leaves none of " + text_of(m.num_layers) +
@@ -106,7 +109,8 @@ Errors validate(const Model& m, const std::string& prefix) {
   check.range("sliding_window_pattern.global_every", static_cast<double>(m.sliding_window_global_every), 0, kMaxLayers);
   if (m.sliding_window == 0 && m.sliding_window_global_every > 0)
     check.fail("sliding_window_pattern", "{\"global_every\":" + text_of(m.sliding_window_global_every) + "}",
-               "null without sliding_window", "sliding_window_pattern has no effect without sliding_window. Nearest: null");
+               "null without sliding_window",
+               "sliding_window_pattern has no effect without sliding_window. Nearest: null");
   if (m.moe) check_experts(check, m);
   if (m.mla) check_latent_attention(check, *m.mla);
   if (errors.empty() && parameters_at_most(m) > kMaxParameters)

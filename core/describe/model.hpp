@@ -17,17 +17,22 @@ namespace wireplan {
 using Count = std::int64_t;
 
 enum class Mlp : unsigned char { swiglu, geglu, gelu, relu, relu2 };
-template <> inline constexpr std::array<std::string_view, 5> kNames<Mlp> = {"swiglu", "geglu", "gelu", "relu", "relu2"};
+template <>
+inline constexpr std::array<std::string_view, 5> kNames<Mlp> = {"swiglu", "geglu", "gelu", "relu", "relu2"};
 constexpr bool is_gated(Mlp m) { return m == Mlp::swiglu || m == Mlp::geglu; }
 
 enum class Norm : unsigned char { rmsnorm, layernorm, layernorm1p, layernorm_nobias, layernorm_noparam };
-template <> inline constexpr std::array<std::string_view, 5> kNames<Norm> = {"rmsnorm", "layernorm", "layernorm1p", "layernorm-nobias", "layernorm-noparam"};
+template <>
+inline constexpr std::array<std::string_view, 5> kNames<Norm> = {"rmsnorm", "layernorm", "layernorm1p",
+                                                                 "layernorm-nobias", "layernorm-noparam"};
 
 enum class QkNorm : unsigned char { none, per_head, full, l2_no_weight };
-template <> inline constexpr std::array<std::string_view, 4> kNames<QkNorm> = {"none", "per-head", "full", "l2-no-weight"};
+template <>
+inline constexpr std::array<std::string_view, 4> kNames<QkNorm> = {"none", "per-head", "full", "l2-no-weight"};
 
 enum class Position : unsigned char { rope, learned, alibi, none };
-template <> inline constexpr std::array<std::string_view, 4> kNames<Position> = {"rope", "learned", "alibi", "none"};
+template <>
+inline constexpr std::array<std::string_view, 4> kNames<Position> = {"rope", "learned", "alibi", "none"};
 
 struct MixtureOfExperts {
   Count num_experts = 0, experts_per_token = 0, intermediate_size = 0;
@@ -45,7 +50,8 @@ struct LatentAttention {  // multi-head latent attention (MLA); q_lora_rank 0: q
   friend bool operator==(const LatentAttention&, const LatentAttention&) = default;
 };
 
-struct OpaqueModel {  // anything that is not a decoder transformer: states, traffic and wiring hold, activations are as stated
+struct
+    OpaqueModel {  // anything that is not a decoder transformer: states, traffic and wiring hold, activations are as stated
   Count parameters = 0, units = 1;  // units: equal pieces that sharding gathers one at a time
   double flops_per_sample = 0;      // forward and backward together
   double saved_bytes_per_sample = 0;
@@ -53,8 +59,8 @@ struct OpaqueModel {  // anything that is not a decoder transformer: states, tra
 };
 
 struct Model {
-  std::string id;    // preset id, "" for a model given as an object
-  std::string name;  // for people
+  std::string id;                     // preset id, "" for a model given as an object
+  std::string name;                   // for people
   std::optional<OpaqueModel> opaque;  // when set, nothing below is used
 
   Count hidden_size = 0, num_layers = 0, num_attention_heads = 0, num_key_value_heads = 0, head_dim = 0;

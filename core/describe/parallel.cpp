@@ -28,14 +28,15 @@ void check_sharding(Checks& check, const Parallel& p) {
   const std::string given(name_of(p.data_sharding));
   if (!has)
     check.fail("data_sharding", quoted(given), listed,
-               "framework " + std::string(name_of(p.framework)) + " has no data_sharding " + given + ". Nearest: " +
-                   std::string(nearest_sharding(p.framework, p.data_sharding)));
+               "framework " + std::string(name_of(p.framework)) + " has no data_sharding " + given +
+                   ". Nearest: " + std::string(nearest_sharding(p.framework, p.data_sharding)));
   if (!check.range("shard_group", static_cast<double>(p.shard_group), 0, kMaxRanks)) return;
   if (p.data_sharding == DataSharding::hsdp && p.shard_group == 0)
     check.fail("shard_group", "null", "a divisor of data × context",
                "hsdp needs shard_group, the ranks a shard is spread over. Nearest: the GPUs of one node, or fsdp");
   if (p.shard_group > 0 && p.data_sharding != DataSharding::hsdp && p.data_sharding != DataSharding::zero1)
-    check.fail("shard_group", format_exact(static_cast<double>(p.shard_group)), "null unless data_sharding is hsdp or zero1",
+    check.fail("shard_group", format_exact(static_cast<double>(p.shard_group)),
+               "null unless data_sharding is hsdp or zero1",
                "data_sharding " + given + " has no shard_group. Nearest: null" +
                    (given == "fsdp" ? ", or data_sharding hsdp" : ""));
 }
@@ -51,7 +52,8 @@ void check_schedule(Checks& check, const Parallel& p) {
   if (p.pipeline_schedule == PipelineSchedule::interleaved) {
     if (p.virtual_stages < 2)
       check.fail("virtual_stages", stages, "2 or more with pipeline_schedule interleaved",
-                 "interleaved needs virtual_stages of at least 2, " + stages + " given. Nearest: 2, or pipeline_schedule 1f1b");
+                 "interleaved needs virtual_stages of at least 2, " + stages +
+                     " given. Nearest: 2, or pipeline_schedule 1f1b");
   } else if (p.virtual_stages > 1 && !(p.virtual_stages == 2 && two_chunks_by_itself(p.pipeline_schedule))) {
     check.fail("virtual_stages", stages, "1 with pipeline_schedule " + schedule,
                "pipeline_schedule " + schedule + " has no virtual_stages " + stages +
@@ -91,9 +93,11 @@ void check_placement(Checks& check, const std::vector<int>& placement) {
       continue;
     }
     const std::string last = format_exact(static_cast<double>(placement.size()) - 1);
-    check.fail("placement." + format_exact(static_cast<double>(rank)), format_exact(gpu), "each GPU 0 to " + last + " once",
+    check.fail("placement." + format_exact(static_cast<double>(rank)), format_exact(gpu),
+               "each GPU 0 to " + last + " once",
                "placement puts rank " + format_exact(static_cast<double>(rank)) + " on GPU " + format_exact(gpu) +
-                   (inside ? ", which already has a rank" : ", which there is not") + ". Nearest: every GPU 0 to " + last + " once");
+                   (inside ? ", which already has a rank" : ", which there is not") + ". Nearest: every GPU 0 to " +
+                   last + " once");
     return;
   }
 }
@@ -110,7 +114,8 @@ Errors validate(const Parallel& p, const std::string& prefix) {
   check.range("expert", static_cast<double>(p.expert), 1, 1e5);
   check.range("expert_tensor", static_cast<double>(p.expert_tensor), 1, 1e4);
   check_sharding(check, p);
-  if (p.fsdp_unit.kind == FsdpUnit::Kind::layers) check.range("fsdp_unit", static_cast<double>(p.fsdp_unit.layers), 1, 1e5);
+  if (p.fsdp_unit.kind == FsdpUnit::Kind::layers)
+    check.range("fsdp_unit", static_cast<double>(p.fsdp_unit.layers), 1, 1e5);
   check_schedule(check, p);
   check_order(check, p.order);
   check_placement(check, p.placement);

@@ -13,23 +13,39 @@
 namespace wireplan {
 
 enum class Framework : unsigned char { pytorch, megatron, deepspeed };
-template <> inline constexpr std::array<std::string_view, 3> kNames<Framework> = {"pytorch", "megatron", "deepspeed"};
+template <>
+inline constexpr std::array<std::string_view, 3> kNames<Framework> = {"pytorch", "megatron", "deepspeed"};
 
 enum class DataSharding : unsigned char { ddp, zero1, zero2, zero3, fsdp, hsdp };
-template <> inline constexpr std::array<std::string_view, 6> kNames<DataSharding> = {"ddp", "zero1", "zero2", "zero3", "fsdp", "hsdp"};
+template <>
+inline constexpr std::array<std::string_view, 6> kNames<DataSharding> = {"ddp",   "zero1", "zero2",
+                                                                         "zero3", "fsdp",  "hsdp"};
 
 enum class GradientSync : unsigned char { every, last };  // every micro-batch, or the last of a step only
-template <> inline constexpr std::array<std::string_view, 2> kNames<GradientSync> = {"every", "last"};
+template <>
+inline constexpr std::array<std::string_view, 2> kNames<GradientSync> = {"every", "last"};
 
-enum class PipelineSchedule : unsigned char { one_f_one_b, gpipe, interleaved, zb_h1, zb_h2, zb_v, dualpipe, dualpipe_v };
-template <> inline constexpr std::array<std::string_view, 8> kNames<PipelineSchedule> = {
+enum class PipelineSchedule : unsigned char {
+  one_f_one_b,
+  gpipe,
+  interleaved,
+  zb_h1,
+  zb_h2,
+  zb_v,
+  dualpipe,
+  dualpipe_v
+};
+template <>
+inline constexpr std::array<std::string_view, 8> kNames<PipelineSchedule> = {
     "1f1b", "gpipe", "interleaved", "zb-h1", "zb-h2", "zb-v", "dualpipe", "dualpipe-v"};
 
 enum class MoeDispatcher : unsigned char { alltoall, allgather, flex };
-template <> inline constexpr std::array<std::string_view, 3> kNames<MoeDispatcher> = {"alltoall", "allgather", "flex"};
+template <>
+inline constexpr std::array<std::string_view, 3> kNames<MoeDispatcher> = {"alltoall", "allgather", "flex"};
 
 enum class Dimension : unsigned char { tp, cp, ep, dp, pp };
-template <> inline constexpr std::array<std::string_view, 5> kNames<Dimension> = {"tp", "cp", "ep", "dp", "pp"};
+template <>
+inline constexpr std::array<std::string_view, 5> kNames<Dimension> = {"tp", "cp", "ep", "dp", "pp"};
 
 struct Overlap {
   bool gradient_reduce = false, parameter_gather = false, tensor = false, pipeline = false;
@@ -51,8 +67,8 @@ struct Parallel {
   bool sequence_parallel = false;
   PipelineSchedule pipeline_schedule = PipelineSchedule::one_f_one_b;
   Count virtual_stages = 1;
-  std::string order = "tp-cp-ep-dp-pp";    // innermost (neighbouring ranks) first; a permutation of the five names
-  std::vector<int> placement;              // rank -> GPU index; empty: null, rank r on GPU r
+  std::string order = "tp-cp-ep-dp-pp";  // innermost (neighbouring ranks) first; a permutation of the five names
+  std::vector<int> placement;            // rank -> GPU index; empty: null, rank r on GPU r
   GradientSync gradient_sync = GradientSync::last;
   Overlap overlap;
   MoeDispatcher moe_dispatcher = MoeDispatcher::alltoall;
@@ -61,7 +77,9 @@ struct Parallel {
 };
 
 // Parameters (and gradients, states) are sharded over the data group between uses.
-constexpr bool shards_parameters(DataSharding s) { return s == DataSharding::zero3 || s == DataSharding::fsdp || s == DataSharding::hsdp; }
+constexpr bool shards_parameters(DataSharding s) {
+  return s == DataSharding::zero3 || s == DataSharding::fsdp || s == DataSharding::hsdp;
+}
 constexpr bool shards_gradients(DataSharding s) { return shards_parameters(s) || s == DataSharding::zero2; }
 constexpr bool shards_optimizer(DataSharding s) { return s != DataSharding::ddp; }
 

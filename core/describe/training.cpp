@@ -65,8 +65,10 @@ Errors validate(const Training& t, const std::string& prefix) {
     check.fail("master_weights_dtype", quoted(name_of(*t.master_weights_dtype)), "null | fp32",
                "master_weights_dtype cannot be " + std::string(name_of(*t.master_weights_dtype)) + ". Nearest: fp32");
   check_dtype(check, "optimizer_state_dtype", t.optimizer_state_dtype, kStateDtypes);
-  if (t.recompute.kind == RecomputeKind::full_layers) check.range("recompute.full_layers", static_cast<double>(t.recompute.n), 1, 1e5);
-  if (t.recompute.kind == RecomputeKind::every) check.range("recompute.every", static_cast<double>(t.recompute.n), 1, 1e5);
+  if (t.recompute.kind == RecomputeKind::full_layers)
+    check.range("recompute.full_layers", static_cast<double>(t.recompute.n), 1, 1e5);
+  if (t.recompute.kind == RecomputeKind::every)
+    check.range("recompute.every", static_cast<double>(t.recompute.n), 1, 1e5);
   check.range("hidden_dropout", t.hidden_dropout, 0, 1);
   check.range("attention_dropout", t.attention_dropout, 0, 1);
   if (t.lora) check_lora(check, *t.lora);

@@ -10,8 +10,19 @@
 
 namespace wireplan {
 
-enum class Optimizer : unsigned char { adamw, adam, adamw_8bit, adamw_8bit_paged, sgd, sgd_momentum, lion, adafactor, muon };
-template <> inline constexpr std::array<std::string_view, 9> kNames<Optimizer> = {
+enum class Optimizer : unsigned char {
+  adamw,
+  adam,
+  adamw_8bit,
+  adamw_8bit_paged,
+  sgd,
+  sgd_momentum,
+  lion,
+  adafactor,
+  muon
+};
+template <>
+inline constexpr std::array<std::string_view, 9> kNames<Optimizer> = {
     "adamw", "adam", "adamw-8bit", "adamw-8bit-paged", "sgd", "sgd-momentum", "lion", "adafactor", "muon"};
 
 enum class RecomputeKind : unsigned char { none, selective, full, full_layers, every };
@@ -22,18 +33,24 @@ struct Recompute {
 };
 
 enum class Attention : unsigned char { flash, eager };
-template <> inline constexpr std::array<std::string_view, 2> kNames<Attention> = {"flash", "eager"};
+template <>
+inline constexpr std::array<std::string_view, 2> kNames<Attention> = {"flash", "eager"};
 enum class Loss : unsigned char { logits_fp32, fused, chunked };
-template <> inline constexpr std::array<std::string_view, 3> kNames<Loss> = {"logits-fp32", "fused", "chunked"};
+template <>
+inline constexpr std::array<std::string_view, 3> kNames<Loss> = {"logits-fp32", "fused", "chunked"};
 enum class Kernels : unsigned char { eager, compiled, fused };
-template <> inline constexpr std::array<std::string_view, 3> kNames<Kernels> = {"eager", "compiled", "fused"};
+template <>
+inline constexpr std::array<std::string_view, 3> kNames<Kernels> = {"eager", "compiled", "fused"};
 enum class Load : unsigned char { meta, rank0, every_rank };
-template <> inline constexpr std::array<std::string_view, 3> kNames<Load> = {"meta", "rank0", "every-rank"};
+template <>
+inline constexpr std::array<std::string_view, 3> kNames<Load> = {"meta", "rank0", "every-rank"};
 enum class Checkpoint : unsigned char { sharded, full };
-template <> inline constexpr std::array<std::string_view, 2> kNames<Checkpoint> = {"sharded", "full"};
+template <>
+inline constexpr std::array<std::string_view, 2> kNames<Checkpoint> = {"sharded", "full"};
 
 enum class LoraTarget : unsigned char { q, k, v, o, gate, up, down };
-template <> inline constexpr std::array<std::string_view, 7> kNames<LoraTarget> = {"q", "k", "v", "o", "gate", "up", "down"};
+template <>
+inline constexpr std::array<std::string_view, 7> kNames<LoraTarget> = {"q", "k", "v", "o", "gate", "up", "down"};
 struct Lora {
   Count rank = 0;
   std::vector<LoraTarget> targets{};
@@ -48,20 +65,27 @@ struct Offload {
 };
 
 enum class OptimizerKernel : unsigned char { fused, foreach, loop, in_backward };
-template <> inline constexpr std::array<std::string_view, 4> kNames<OptimizerKernel> = {"fused", "foreach", "loop", "in-backward"};
+template <>
+inline constexpr std::array<std::string_view, 4> kNames<OptimizerKernel> = {"fused", "foreach", "loop", "in-backward"};
 enum class NormKernel : unsigned char { fused, eager };
-template <> inline constexpr std::array<std::string_view, 2> kNames<NormKernel> = {"fused", "eager"};
+template <>
+inline constexpr std::array<std::string_view, 2> kNames<NormKernel> = {"fused", "eager"};
 enum class AttentionKernel : unsigned char { flash, memory_efficient, cudnn, math };
-template <> inline constexpr std::array<std::string_view, 4> kNames<AttentionKernel> = {"flash", "memory-efficient", "cudnn", "math"};
+template <>
+inline constexpr std::array<std::string_view, 4> kNames<AttentionKernel> = {"flash", "memory-efficient", "cudnn",
+                                                                            "math"};
 enum class FsdpUnits : unsigned char { blocks, embedding_blocks_head };
-template <> inline constexpr std::array<std::string_view, 2> kNames<FsdpUnits> = {"blocks", "embedding-blocks-head"};
+template <>
+inline constexpr std::array<std::string_view, 2> kNames<FsdpUnits> = {"blocks", "embedding-blocks-head"};
 enum class Built : unsigned char { bf16_host, fp32_host, gpu, zero_init };
-template <> inline constexpr std::array<std::string_view, 4> kNames<Built> = {"bf16-host", "fp32-host", "gpu", "zero-init"};
+template <>
+inline constexpr std::array<std::string_view, 4> kNames<Built> = {"bf16-host", "fp32-host", "gpu", "zero-init"};
 
 // Single switches that override the implementation; unset: the implementation decides.
 struct Details {
   std::optional<bool> autocast, gradient_clipping, repeat_kv, padding, logits_kept, loss_recompute, loss_parallel;
-  std::optional<bool> gradient_as_bucket_view, reshard_last_unit, fsdp_backward_prefetch, fsdp_use_orig_params, frozen_embedding;
+  std::optional<bool> gradient_as_bucket_view, reshard_last_unit, fsdp_backward_prefetch, fsdp_use_orig_params,
+      frozen_embedding;
   std::optional<OptimizerKernel> optimizer_kernel;
   std::optional<NormKernel> norm_kernel;
   std::optional<AttentionKernel> attention_kernel;
@@ -74,7 +98,8 @@ struct Details {
 };
 
 // Formats each field may have (plan document).
-inline constexpr std::array kParameterDtypes = {DType::fp32, DType::bf16, DType::fp16, DType::fp8, DType::mxfp8, DType::nvfp4};
+inline constexpr std::array kParameterDtypes = {DType::fp32, DType::bf16,  DType::fp16,
+                                                DType::fp8,  DType::mxfp8, DType::nvfp4};
 inline constexpr std::array kGradientDtypes = {DType::fp32, DType::bf16, DType::fp16};
 inline constexpr std::array kStateDtypes = {DType::fp32, DType::bf16, DType::fp16, DType::int8};
 inline constexpr std::array kLoraBaseDtypes = {DType::bf16, DType::fp8, DType::mxfp8, DType::int8, DType::nf4};

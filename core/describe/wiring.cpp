@@ -9,12 +9,15 @@ namespace wireplan {
 namespace {
 
 std::string number_text(int n) { return format_exact(n); }
-std::string indexed(std::string_view list, std::size_t i) { return std::string(list) + "." + format_exact(static_cast<double>(i)); }
+std::string indexed(std::string_view list, std::size_t i) {
+  return std::string(list) + "." + format_exact(static_cast<double>(i));
+}
 
 bool is_gpu_index(Checks& check, const std::string& key, int gpu, int gpus) {
   if (gpu >= 0 && gpu < gpus) return true;
   check.fail(key, number_text(gpu), "a GPU index, 0 to " + number_text(gpus - 1),
-             "there is no GPU " + number_text(gpu) + " among " + number_text(gpus) + ". Nearest: " + number_text(gpu < 0 ? 0 : gpus - 1));
+             "there is no GPU " + number_text(gpu) + " among " + number_text(gpus) +
+                 ". Nearest: " + number_text(gpu < 0 ? 0 : gpus - 1));
   return false;
 }
 
@@ -53,7 +56,9 @@ void check_pairs(Checks& check, std::string_view list, const std::vector<std::ar
     const int a = pairs[i][0], b = pairs[i][1];
     if (!is_gpu_index(check, key, a, gpus) || !is_gpu_index(check, key, b, gpus)) continue;
     const std::string given = "[" + number_text(a) + "," + number_text(b) + "]";
-    if (a == b) check.fail(key, given, "two different GPUs", "GPU " + number_text(a) + " is linked to itself. Nearest: name another GPU");
+    if (a == b)
+      check.fail(key, given, "two different GPUs",
+                 "GPU " + number_text(a) + " is linked to itself. Nearest: name another GPU");
     if constexpr (N > 2) check.range(key + ".2", pairs[i][2], 1, 1024);
     seen.push_back({std::min(a, b), std::max(a, b)});
   }
@@ -61,7 +66,8 @@ void check_pairs(Checks& check, std::string_view list, const std::vector<std::ar
   for (std::size_t i = 1; i < seen.size(); ++i)
     if (seen[i] == seen[i - 1]) {
       check.fail(list, "[" + number_text(seen[i][0]) + "," + number_text(seen[i][1]) + "]", "each pair once",
-                 "GPUs " + number_text(seen[i][0]) + " and " + number_text(seen[i][1]) + " are listed twice. Nearest: once, with the count of links");
+                 "GPUs " + number_text(seen[i][0]) + " and " + number_text(seen[i][1]) +
+                     " are listed twice. Nearest: once, with the count of links");
       return;
     }
 }
@@ -78,11 +84,13 @@ void check_graph(Checks& check, const WiringGraph& graph, int gpus) {
     ids.push_back(c.id);
   }
   check.require(found == gpus, "components", number_text(found), "as many GPUs as the node has, " + number_text(gpus),
-                "components has " + number_text(found) + " GPUs, the node " + number_text(gpus) + ". Nearest: " + number_text(gpus));
+                "components has " + number_text(found) + " GPUs, the node " + number_text(gpus) +
+                    ". Nearest: " + number_text(gpus));
   std::sort(ids.begin(), ids.end());
   const auto twice = std::adjacent_find(ids.begin(), ids.end());
   if (twice != ids.end())
-    check.fail("components", quoted(*twice), "each id once", "component " + std::string(*twice) + " is listed twice. Nearest: another id");
+    check.fail("components", quoted(*twice), "each id once",
+               "component " + std::string(*twice) + " is listed twice. Nearest: another id");
 
   // GPUs reach each other over the links: one connected piece holds them all.
   std::vector<int> piece(count);
@@ -97,9 +105,11 @@ void check_graph(Checks& check, const WiringGraph& graph, int gpus) {
   for (std::size_t i = 0; i < graph.links.size(); ++i) {
     const Link& link = graph.links[i];
     const std::string key = indexed("links", i);
-    const bool known = link.a >= 0 && link.b >= 0 && static_cast<std::size_t>(link.a) < count && static_cast<std::size_t>(link.b) < count;
+    const bool known = link.a >= 0 && link.b >= 0 && static_cast<std::size_t>(link.a) < count &&
+                       static_cast<std::size_t>(link.b) < count;
     if (!known || link.a == link.b) {
-      check.fail(key, "{…}", "two different components", "the link does not join two different components. Nearest: ids of components");
+      check.fail(key, "{…}", "two different components",
+                 "the link does not join two different components. Nearest: ids of components");
       continue;
     }
     check.range(key + ".generation", link.generation, 0, 16);
@@ -118,8 +128,8 @@ void check_graph(Checks& check, const WiringGraph& graph, int gpus) {
     if (first < 0) first = static_cast<int>(i);
     if (root(static_cast<int>(i)) == root(first)) continue;
     check.fail("links", quoted(graph.components[i].id), "a path between every two GPUs",
-               "no links lead from " + graph.components[static_cast<std::size_t>(first)].id + " to " + graph.components[i].id +
-                   ". Nearest: add the link between their sockets");
+               "no links lead from " + graph.components[static_cast<std::size_t>(first)].id + " to " +
+                   graph.components[i].id + ". Nearest: add the link between their sockets");
     return;
   }
 }
@@ -136,9 +146,11 @@ Errors validate(const Wiring& wiring, int gpus, int sockets, const std::string& 
   check.range("pcie.generation", wiring.pcie_generation, 0, 16);
   check.range("pcie.lanes", wiring.pcie_lanes, 0, 64);
   if (wiring.kind == WiringKind::nvlink_mesh && wiring.mesh.empty() && gpus > 1)
-    check.fail("links", "[]", "at least one [GPU, GPU, links]", "nvlink-mesh needs links. Nearest: [[0,1,1]], or kind pcie-host");
+    check.fail("links", "[]", "at least one [GPU, GPU, links]",
+               "nvlink-mesh needs links. Nearest: [[0,1,1]], or kind pcie-host");
   if (wiring.kind == WiringKind::nvlink_pairs && wiring.pairs.empty() && gpus > 1)
-    check.fail("pairs", "[]", "at least one [GPU, GPU]", "nvlink-pairs needs pairs. Nearest: [[0,1]], or kind pcie-host");
+    check.fail("pairs", "[]", "at least one [GPU, GPU]",
+               "nvlink-pairs needs pairs. Nearest: [[0,1]], or kind pcie-host");
   if (wiring.kind == WiringKind::graph) check_graph(check, wiring.graph, gpus);
   return errors;
 }

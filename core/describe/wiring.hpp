@@ -16,14 +16,19 @@
 namespace wireplan {
 
 enum class WiringKind : unsigned char { nvswitch, nvlink_mesh, nvlink_pairs, pcie_switch, pcie_host, graph };
-template <> inline constexpr std::array<std::string_view, 6> kNames<WiringKind> = {
-    "nvswitch", "nvlink-mesh", "nvlink-pairs", "pcie-switch", "pcie-host", "graph"};
+template <>
+inline constexpr std::array<std::string_view, 6> kNames<WiringKind> = {"nvswitch",    "nvlink-mesh", "nvlink-pairs",
+                                                                       "pcie-switch", "pcie-host",   "graph"};
 
 enum class ComponentKind : unsigned char { gpu, nvswitch, pcie_switch, root, cpu, nic, nvme };
-template <> inline constexpr std::array<std::string_view, 7> kNames<ComponentKind> = {"gpu", "nvswitch", "pcie-switch", "root", "cpu", "nic", "nvme"};
+template <>
+inline constexpr std::array<std::string_view, 7> kNames<ComponentKind> = {"gpu", "nvswitch", "pcie-switch", "root",
+                                                                          "cpu", "nic",      "nvme"};
 
 enum class LinkKind : unsigned char { nvlink, pcie, socket, c2c, xgmi, eth, ib };
-template <> inline constexpr std::array<std::string_view, 7> kNames<LinkKind> = {"nvlink", "pcie", "socket", "c2c", "xgmi", "eth", "ib"};
+template <>
+inline constexpr std::array<std::string_view, 7> kNames<LinkKind> = {"nvlink", "pcie", "socket", "c2c",
+                                                                     "xgmi",   "eth",  "ib"};
 
 struct Component {
   std::string id;  // "gpu0", "cpu1", "switch0", "nic0", "nvswitch"
@@ -31,7 +36,7 @@ struct Component {
   int numa = -1;
   std::string model{};
   BytesPerSecond nic_rate{};  // NICs only
-  bool gpudirect = true;    // NICs only
+  bool gpudirect = true;      // NICs only
   friend bool operator==(const Component&, const Component&) = default;
 };
 
@@ -39,9 +44,9 @@ struct Link {
   int a = 0, b = 0;  // indices of components
   LinkKind kind = LinkKind::pcie;
   int generation = 0, width = 0;  // lanes of PCIe, link count of NVLink and xGMI; 0: not stated
-  BytesPerSecond nominal{};         // per direction, data sheet; 0: not known
-  BytesPerSecond rate{};            // per direction, what the model calculates with (NCCL's planning rate unless `stated`)
-  bool stated = false;            // the user gave bytes_per_s himself
+  BytesPerSecond nominal{};       // per direction, data sheet; 0: not known
+  BytesPerSecond rate{};  // per direction, what the model calculates with (NCCL's planning rate unless `stated`)
+  bool stated = false;    // the user gave bytes_per_s himself
   Seconds latency{};
   friend bool operator==(const Link&, const Link&) = default;
 };
@@ -62,12 +67,12 @@ struct PcieGroup {  // GPUs that share a PCIe switch, or each have a root port o
 
 struct Wiring {  // as stated in the node document
   WiringKind kind = WiringKind::pcie_host;
-  std::vector<PcieGroup> groups;           // empty: GPUs split evenly over the sockets, in order
-  std::vector<std::array<int, 3>> mesh;    // nvlink-mesh: GPU, GPU, links
-  std::vector<std::array<int, 2>> pairs;   // nvlink-pairs
-  int links_per_pair = 0;                  // nvlink-pairs; 0: all the GPU has
-  int pcie_generation = 0, pcie_lanes = 0; // 0: the GPU's own
-  WiringGraph graph;                       // kind graph only
+  std::vector<PcieGroup> groups;            // empty: GPUs split evenly over the sockets, in order
+  std::vector<std::array<int, 3>> mesh;     // nvlink-mesh: GPU, GPU, links
+  std::vector<std::array<int, 2>> pairs;    // nvlink-pairs
+  int links_per_pair = 0;                   // nvlink-pairs; 0: all the GPU has
+  int pcie_generation = 0, pcie_lanes = 0;  // 0: the GPU's own
+  WiringGraph graph;                        // kind graph only
   friend bool operator==(const Wiring&, const Wiring&) = default;
 };
 

@@ -14,13 +14,15 @@ constexpr int kMaxBits = 15, kMinMatch = 3, kMaxMatch = 258, kWindow = 32768;
 struct Code {
   int base, extra_bits;
 };
-constexpr std::array<Code, 29> kLengths = {{{3, 0},  {4, 0},  {5, 0},  {6, 0},  {7, 0},  {8, 0},  {9, 0},  {10, 0},  {11, 1},  {13, 1},
-                                            {15, 1}, {17, 1}, {19, 2}, {23, 2}, {27, 2}, {31, 2}, {35, 3}, {43, 3},  {51, 3},  {59, 3},
-                                            {67, 4}, {83, 4}, {99, 4}, {115, 4}, {131, 5}, {163, 5}, {195, 5}, {227, 5}, {258, 0}}};
-constexpr std::array<Code, 30> kDistances = {{{1, 0},     {2, 0},     {3, 0},     {4, 0},     {5, 1},     {7, 1},     {9, 2},     {13, 2},
-                                              {17, 3},    {25, 3},    {33, 4},    {49, 4},    {65, 5},    {97, 5},    {129, 6},   {193, 6},
-                                              {257, 7},   {385, 7},   {513, 8},   {769, 8},   {1025, 9},  {1537, 9},  {2049, 10}, {3073, 10},
-                                              {4097, 11}, {6145, 11}, {8193, 12}, {12289, 12}, {16385, 13}, {24577, 13}}};
+constexpr std::array<Code, 29> kLengths = {{{3, 0},   {4, 0},   {5, 0},   {6, 0},   {7, 0},  {8, 0},  {9, 0},  {10, 0},
+                                            {11, 1},  {13, 1},  {15, 1},  {17, 1},  {19, 2}, {23, 2}, {27, 2}, {31, 2},
+                                            {35, 3},  {43, 3},  {51, 3},  {59, 3},  {67, 4}, {83, 4}, {99, 4}, {115, 4},
+                                            {131, 5}, {163, 5}, {195, 5}, {227, 5}, {258, 0}}};
+constexpr std::array<Code, 30> kDistances = {
+    {{1, 0},     {2, 0},     {3, 0},     {4, 0},      {5, 1},      {7, 1},     {9, 2},     {13, 2},
+     {17, 3},    {25, 3},    {33, 4},    {49, 4},     {65, 5},     {97, 5},    {129, 6},   {193, 6},
+     {257, 7},   {385, 7},   {513, 8},   {769, 8},    {1025, 9},   {1537, 9},  {2049, 10}, {3073, 10},
+     {4097, 11}, {6145, 11}, {8193, 12}, {12289, 12}, {16385, 13}, {24577, 13}}};
 
 template <std::size_t N>
 int code_of(const std::array<Code, N>& codes, int value) {
@@ -55,15 +57,20 @@ class BitWriter {
 // Symbol 0..287 in the fixed code (RFC 1951 section 3.2.6).
 void put_fixed(BitWriter& out, int symbol) {
   const unsigned s = static_cast<unsigned>(symbol);
-  if (symbol < 144) out.put_code(0x30 + s, 8);
-  else if (symbol < 256) out.put_code(0x190 + s - 144, 9);
-  else if (symbol < 280) out.put_code(s - 256, 7);
-  else out.put_code(0xc0 + s - 280, 8);
+  if (symbol < 144)
+    out.put_code(0x30 + s, 8);
+  else if (symbol < 256)
+    out.put_code(0x190 + s - 144, 9);
+  else if (symbol < 280)
+    out.put_code(s - 256, 7);
+  else
+    out.put_code(0xc0 + s - 280, 8);
 }
 
 void put_match(BitWriter& out, int length, int distance) {
   const int l = code_of(kLengths, length), d = code_of(kDistances, distance);
-  const Code length_code = kLengths[static_cast<std::size_t>(l)], distance_code = kDistances[static_cast<std::size_t>(d)];
+  const Code length_code = kLengths[static_cast<std::size_t>(l)],
+             distance_code = kDistances[static_cast<std::size_t>(d)];
   put_fixed(out, 257 + l);
   out.put(static_cast<unsigned>(length - length_code.base), length_code.extra_bits);
   out.put_code(static_cast<unsigned>(d), 5);
@@ -89,7 +96,9 @@ struct Prefixes {
     }
     symbols.assign(static_cast<std::size_t>(place[kMaxBits + 1]), 0);
     for (std::size_t symbol = 0; symbol < lengths.size(); ++symbol)
-      if (lengths[symbol] > 0) symbols[static_cast<std::size_t>(place[static_cast<std::size_t>(lengths[symbol])]++)] = static_cast<int>(symbol);
+      if (lengths[symbol] > 0)
+        symbols[static_cast<std::size_t>(place[static_cast<std::size_t>(lengths[symbol])]++)] =
+            static_cast<int>(symbol);
     return true;
   }
 };
@@ -141,7 +150,8 @@ class Inflater {
     for (std::size_t length = 1; length <= kMaxBits && fault == nullptr; ++length) {
       code |= bit();
       const int count = prefixes.count[length];
-      if (code - first < count) return fault == nullptr ? prefixes.symbols[static_cast<std::size_t>(place + code - first)] : -1;
+      if (code - first < count)
+        return fault == nullptr ? prefixes.symbols[static_cast<std::size_t>(place + code - first)] : -1;
       place += count;
       first = (first + count) * 2;
       code *= 2;
@@ -215,7 +225,8 @@ class Inflater {
       const int code = symbol(codes);
       if (code < 0) return false;
       if (code == 16 && lengths.empty()) return fail("its codes are impossible");
-      if (code < 16) lengths.push_back(code);
+      if (code < 16)
+        lengths.push_back(code);
       else {
         const int value = code == 16 ? lengths.back() : 0;
         const int repeat = code == 16 ? 3 + bits(2) : code == 17 ? 3 + bits(3) : 11 + bits(7);
@@ -225,7 +236,8 @@ class Inflater {
     if (fault != nullptr || lengths.size() > literal_count + distance_count) return fail("its codes are impossible");
     const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>(literal_count);
     Prefixes literals, distances;
-    if (!literals.set({lengths.begin(), middle}) || !distances.set({middle, lengths.end()})) return fail("its codes are impossible");
+    if (!literals.set({lengths.begin(), middle}) || !distances.set({middle, lengths.end()}))
+      return fail("its codes are impossible");
     return block(literals, distances);
   }
 
@@ -247,7 +259,9 @@ std::string deflated(std::string_view text) {
   for (std::size_t i = 0; i < text.size();) {
     int length = 0, distance = 0;
     if (i + kMinMatch <= text.size()) {
-      const auto byte = [&](std::size_t k) { return static_cast<std::uint32_t>(static_cast<unsigned char>(text[i + k])); };
+      const auto byte = [&](std::size_t k) {
+        return static_cast<std::uint32_t>(static_cast<unsigned char>(text[i + k]));
+      };
       const std::size_t hash = ((byte(0) | byte(1) << 8 | byte(2) << 16) * 2654435761u) >> 20;
       const std::ptrdiff_t before = last[hash];
       last[hash] = static_cast<std::ptrdiff_t>(i);
@@ -296,7 +310,8 @@ Result<std::string> base64url_decoded(std::string_view text) {
   int used = 0;
   for (const char c : text) {
     const std::size_t digit = kDigits.find(c);
-    if (digit == std::string_view::npos) return Error{"", "", "A-Z a-z 0-9 - _", "the packed part has a character that base64url does not have"};
+    if (digit == std::string_view::npos)
+      return Error{"", "", "A-Z a-z 0-9 - _", "the packed part has a character that base64url does not have"};
     bits = (bits << 6 | static_cast<unsigned>(digit)) & 0xffff;
     used += 6;
     if (used >= 8) {

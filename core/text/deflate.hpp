@@ -15,7 +15,7 @@ std::string deflated(std::string_view text);
 // Reads stored, fixed and dynamic blocks. Errors (path "", for the caller to name): truncated or impossible data, more than `most` bytes.
 Result<std::string> inflated(std::string_view data, std::size_t most);
 
-std::string base64url(std::string_view data);                 // without padding
+std::string base64url(std::string_view data);                  // without padding
 Result<std::string> base64url_decoded(std::string_view text);  // padding allowed
 
 }  // namespace wireplan

@@ -57,15 +57,19 @@ void append_string(std::string& out, std::string_view text) {
     if (c == '"' || c == '\\') {
       out += '\\';
       out += text[i];
-    } else if (c == '\n') out += "\\n";
-    else if (c == '\t') out += "\\t";
-    else if (c == '\r') out += "\\r";
+    } else if (c == '\n')
+      out += "\\n";
+    else if (c == '\t')
+      out += "\\t";
+    else if (c == '\r')
+      out += "\\r";
     else if (c < 0x20) {
       constexpr char kHex[] = "0123456789abcdef";
       out += "\\u00";
       out += kHex[c >> 4];
       out += kHex[c & 15];
-    } else out += text.substr(i, length);
+    } else
+      out += text.substr(i, length);
     i += length;
   }
   out += '"';
@@ -102,10 +106,14 @@ void append_json(std::string& out, const Json& json, int indent, std::size_t mos
     }
     if (!first) new_line(indent);
     out += is_object ? '}' : ']';
-  } else if (json.is_string()) append_string(out, json.get_ref<const std::string&>());
-  else if (json.is_boolean()) out += json.get<bool>() ? "true" : "false";
-  else if (json.is_number()) out += number_text(json);
-  else out += "null";
+  } else if (json.is_string())
+    append_string(out, json.get_ref<const std::string&>());
+  else if (json.is_boolean())
+    out += json.get<bool>() ? "true" : "false";
+  else if (json.is_number())
+    out += number_text(json);
+  else
+    out += "null";
 }
 
 // The place of a byte for people.
@@ -115,7 +123,8 @@ std::string place(std::string_view text, std::size_t at) {
     if (text[i] == '\n') {
       ++line;
       column = 1;
-    } else if ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) ++column;
+    } else if ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80)
+      ++column;
   }
   return "line " + std::to_string(line) + ", column " + std::to_string(column);
 }
@@ -140,7 +149,9 @@ class Builder {
   bool boolean(bool value) { return add(value); }
   bool number_integer(Integer value) { return add(value); }
   bool number_unsigned(Unsigned value) { return add(value); }
-  bool number_float(Float value, const std::string&) { return std::isfinite(value) ? add(value) : fail("a number outside the range of a double"); }
+  bool number_float(Float value, const std::string&) {
+    return std::isfinite(value) ? add(value) : fail("a number outside the range of a double");
+  }
   bool string(std::string& value) { return add(std::move(value)); }
   bool binary(Json::binary_t&) { return fail("binary data"); }
   bool start_object(std::size_t) { return open(Json::object()); }
@@ -224,21 +235,26 @@ class Builder {
 
 Result<Json> parse_json(std::string_view text) {
   if (text.size() > kMaxDocumentBytes) {
-    const std::string size = format_count(static_cast<double>(text.size())), most = format_count(static_cast<double>(kMaxDocumentBytes));
-    return Error{"", size + " bytes", "at most " + most + " bytes", "the document has " + size + " bytes, more than " + most + ". Nearest: a shorter document"};
+    const std::string size = format_count(static_cast<double>(text.size())),
+                      most = format_count(static_cast<double>(kMaxDocumentBytes));
+    return Error{"", size + " bytes", "at most " + most + " bytes",
+                 "the document has " + size + " bytes, more than " + most + ". Nearest: a shorter document"};
   }
   const std::size_t broken = first_not_utf8(text);
   if (broken < text.size())
-    return Error{"", around(text, broken), "text in UTF-8", "the bytes at " + place(text, broken) + " are not UTF-8. Nearest: save the document as UTF-8"};
+    return Error{"", around(text, broken), "text in UTF-8",
+                 "the bytes at " + place(text, broken) + " are not UTF-8. Nearest: save the document as UTF-8"};
 
   Builder builder;
   Json::sax_parse(text.begin(), text.end(), &builder);
   if (builder.fault.empty()) return std::move(builder.root);
   if (builder.too_deep) {
     const std::string most = std::to_string(kMaxDocumentDepth);
-    return Error{"", cut(text), "at most " + most + " levels of nesting", "the document is nested deeper than " + most + " levels. Nearest: a flatter document"};
+    return Error{"", cut(text), "at most " + most + " levels of nesting",
+                 "the document is nested deeper than " + most + " levels. Nearest: a flatter document"};
   }
-  if (builder.duplicate) return Error{"", cut(text), "each key once in an object", builder.fault + ". Nearest: leave one of them out"};
+  if (builder.duplicate)
+    return Error{"", cut(text), "each key once in an object", builder.fault + ". Nearest: leave one of them out"};
   const std::size_t at = builder.at == std::string_view::npos ? 0 : builder.at > 0 ? builder.at - 1 : 0;
   std::string fault;
   append_string(fault, builder.fault);  // makes control characters visible

@@ -29,7 +29,9 @@ bool starts_with_key(std::string_view fragment) {
   return end != std::string_view::npos && end > 0 && fragment[end] == '=';
 }
 
-bool is_number(std::string_view text) { return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos; }
+bool is_number(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
 
 // Digits; beyond 15 of them it only matters that the number is absurd.
 std::int64_t number_of(std::string_view digits) {
@@ -47,15 +49,21 @@ Errors read_cluster_key(Json& plan, const std::string& text) {
     const std::size_t end = std::min(text.find('~', start), text.size());
     const std::string piece = text.substr(start, end - start);
     start = end + 1;
-    if (part == 0) cluster["node"] = piece;
-    else if (piece.empty()) continue;
-    else if (!is_number(piece) && !cluster.contains("network")) cluster["network"] = piece;
-    else if (is_number(piece) && numbers < 2) cluster[numbers++ == 0 ? "nodes" : "gpus_per_node"] = number_of(piece);
+    if (part == 0)
+      cluster["node"] = piece;
+    else if (piece.empty())
+      continue;
+    else if (!is_number(piece) && !cluster.contains("network"))
+      cluster["network"] = piece;
+    else if (is_number(piece) && numbers < 2)
+      cluster[numbers++ == 0 ? "nodes" : "gpus_per_node"] = number_of(piece);
     else
       return {{"c", value_text(Json(text)), "<node>[~nodes][~network][~gpus_per_node]",
-               "c=" + value_text(Json(text)) + " has a part too many: " + value_text(Json(piece)) + ". Nearest: c=dgx-a100-80gb~2~infiniband-8x200~4"}};
+               "c=" + value_text(Json(text)) + " has a part too many: " + value_text(Json(piece)) +
+                   ". Nearest: c=dgx-a100-80gb~2~infiniband-8x200~4"}};
   }
-  for (auto it = cluster.begin(); it != cluster.end(); ++it) set_path(plan, "cluster." + it.key(), dump_json_compact(it.value()));
+  for (auto it = cluster.begin(); it != cluster.end(); ++it)
+    set_path(plan, "cluster." + it.key(), dump_json_compact(it.value()));
   return {};
 }
 
@@ -103,7 +111,8 @@ Errors unpack(Json& plan, const Json& outline, std::string_view packed, std::vec
   if (!text) return at_key(text.errors());
   Result<Json> json = parse_json(text.value());
   if (!json) return at_key(json.errors());
-  if (!json.value().is_object()) return {{"j", value_text(json.value()), "an object", "j= does not hold an object. Nearest: copy the whole link"}};
+  if (!json.value().is_object())
+    return {{"j", value_text(json.value()), "an object", "j= does not hold an object. Nearest: copy the whole link"}};
   remove_unknown(json.value(), outline, "", unknown);
   for (auto it = json.value().begin(); it != json.value().end(); ++it) plan[it.key()] = std::move(it.value());
   return {};
@@ -113,8 +122,10 @@ std::string note_text(std::string_view version, const std::vector<std::string>& 
   const bool newer = version != "1";
   std::string text = newer ? "this link was made by a newer version (v=" + value_text(Json(version)) + ")" : "";
   if (unknown.empty()) return text;
-  text += (newer ? "; " : "") + format_count(static_cast<double>(unknown.size())) + (unknown.size() == 1 ? " key is" : " keys are") + " not known here: ";
-  for (std::size_t i = 0; i < unknown.size() && i < 10; ++i) text += (i == 0 ? "" : ", ") + (unknown[i].size() <= 40 ? unknown[i] : value_text(Json(unknown[i])));
+  text += (newer ? "; " : "") + format_count(static_cast<double>(unknown.size())) +
+          (unknown.size() == 1 ? " key is" : " keys are") + " not known here: ";
+  for (std::size_t i = 0; i < unknown.size() && i < 10; ++i)
+    text += (i == 0 ? "" : ", ") + (unknown[i].size() <= 40 ? unknown[i] : value_text(Json(unknown[i])));
   return text + (unknown.size() > 10 ? ", …" : "");
 }
 
@@ -123,17 +134,22 @@ std::string note_text(std::string_view version, const std::vector<std::string>& 
 bool looks_like_link(std::string_view text) {
   while (text.starts_with(' ')) text.remove_prefix(1);
   if (text.find('#') != std::string_view::npos) return starts_with_key(fragment_of(text));
-  return text.starts_with("http://") || text.starts_with("https://") || (text.starts_with("v=") && text.size() > 2 && text[2] >= '0' && text[2] <= '9');
+  return text.starts_with("http://") || text.starts_with("https://") ||
+         (text.starts_with("v=") && text.size() > 2 && text[2] >= '0' && text[2] <= '9');
 }
 
 Result<ParsedLink> parse_link(std::string_view link) {
   if (link.size() > kMaxGivenLink) {
-    const std::string size = format_count(static_cast<double>(link.size())), most = format_count(static_cast<double>(kMaxGivenLink));
-    return Error{"", size + " bytes", "at most " + most + " bytes", "the link has " + size + " bytes, more than " + most + ". Nearest: a plan document"};
+    const std::string size = format_count(static_cast<double>(link.size())),
+                      most = format_count(static_cast<double>(kMaxGivenLink));
+    return Error{"", size + " bytes", "at most " + most + " bytes",
+                 "the link has " + size + " bytes, more than " + most + ". Nearest: a plan document"};
   }
   const std::string_view fragment = fragment_of(link);
   if (!starts_with_key(fragment))
-    return Error{"", value_text(Json(link)), "#v=1&m=<model>&c=<node>…", "the link " + value_text(Json(link)) + " holds no plan. Nearest: #v=1&m=mistral-7b-v0.1&c=dgx-a100-80gb"};
+    return Error{
+        "", value_text(Json(link)), "#v=1&m=<model>&c=<node>…",
+        "the link " + value_text(Json(link)) + " holds no plan. Nearest: #v=1&m=mistral-7b-v0.1&c=dgx-a100-80gb"};
 
   std::vector<std::pair<std::string, std::string>> pairs;
   for (std::size_t start = 0; start <= fragment.size();) {
@@ -142,7 +158,8 @@ Result<ParsedLink> parse_link(std::string_view link) {
     start = end + 1;
     if (pair.empty()) continue;
     const std::size_t equals = std::min(pair.find('='), pair.size());
-    pairs.emplace_back(percent_decoded(pair.substr(0, equals)), percent_decoded(pair.substr(std::min(equals + 1, pair.size()))));
+    pairs.emplace_back(percent_decoded(pair.substr(0, equals)),
+                       percent_decoded(pair.substr(std::min(equals + 1, pair.size()))));
   }
 
   ParsedLink parsed;
@@ -157,15 +174,23 @@ Result<ParsedLink> parse_link(std::string_view link) {
   for (const auto& [key, value] : pairs)
     if (key == "j") append(unpack(parsed.plan, outline, value, unknown));
   for (const auto& [key, value] : pairs) {
-    const auto found = std::find_if(kShortKeys.begin(), kShortKeys.end(), [&](const ShortKey& s) { return s.key == key; });
+    const auto found =
+        std::find_if(kShortKeys.begin(), kShortKeys.end(), [&](const ShortKey& s) { return s.key == key; });
     if (key == "j") continue;
-    if (key == "v") version = value;
-    else if (key == "m") append(set_path(parsed.plan, "model", dump_json_compact(Json(value))));
-    else if (key == "c") append(read_cluster_key(parsed.plan, value));
-    else if (found != kShortKeys.end()) append(set_path(parsed.plan, found->path, short_value(*found, value)));
-    else if (std::find(kViewKeys.begin(), kViewKeys.end(), key) != kViewKeys.end()) parsed.view.emplace_back(key, value);
-    else if (is_plan_path(outline, key)) append(set_path(parsed.plan, key, value));
-    else unknown.push_back(key);
+    if (key == "v")
+      version = value;
+    else if (key == "m")
+      append(set_path(parsed.plan, "model", dump_json_compact(Json(value))));
+    else if (key == "c")
+      append(read_cluster_key(parsed.plan, value));
+    else if (found != kShortKeys.end())
+      append(set_path(parsed.plan, found->path, short_value(*found, value)));
+    else if (std::find(kViewKeys.begin(), kViewKeys.end(), key) != kViewKeys.end())
+      parsed.view.emplace_back(key, value);
+    else if (is_plan_path(outline, key))
+      append(set_path(parsed.plan, key, value));
+    else
+      unknown.push_back(key);
   }
   if (!errors.empty()) return errors;
   const std::string note = note_text(version, unknown);

@@ -14,9 +14,9 @@
 namespace wireplan {
 
 struct ParsedLink {
-  Json plan;                                             // a plan document, defaults left out
-  std::vector<std::pair<std::string, std::string>> view; // view, lang, theme, u, story
-  std::vector<Note> notes;                               // unknown keys, newer versions
+  Json plan;                                              // a plan document, defaults left out
+  std::vector<std::pair<std::string, std::string>> view;  // view, lang, theme, u, story
+  std::vector<Note> notes;                                // unknown keys, newer versions
 };
 
 // Accepts a whole URL, "#v=1&..." or "v=1&...".

@@ -60,8 +60,9 @@ Json model_defaults(const Model& model) {
   }
   if (model.mla) usual.mla = LatentAttention{};
   Json j = write_model(usual);
-  for (const char* key : {"hidden_size", "num_layers", "num_attention_heads", "num_key_value_heads", "head_dim", "intermediate_size", "mlp", "vocab_size",
-                          "tie_word_embeddings", "norm", "qkv_bias", "mlp_bias", "position"})
+  for (const char* key :
+       {"hidden_size", "num_layers", "num_attention_heads", "num_key_value_heads", "head_dim", "intermediate_size",
+        "mlp", "vocab_size", "tie_word_embeddings", "norm", "qkv_bias", "mlp_bias", "position"})
     j.erase(key);
   if (model.moe)
     for (const char* key : {"num_experts", "experts_per_token", "intermediate_size"}) j["moe"].erase(key);
@@ -86,7 +87,9 @@ struct Field {
   Json value;
 };
 
-bool is_packed_whole(std::string_view path) { return path == "parallel.deepspeed" || path == "cluster.profile" || path == "cluster.assumed"; }
+bool is_packed_whole(std::string_view path) {
+  return path == "parallel.deepspeed" || path == "cluster.profile" || path == "cluster.assumed";
+}
 
 // Leaves of `json` that differ from `base`, in order.
 void differences(const Json& json, const Json* base, const std::string& path, std::vector<Field>& out) {
@@ -99,15 +102,18 @@ void differences(const Json& json, const Json* base, const std::string& path, st
     if (other != nullptr ? *other == *it : it->is_null()) continue;
     std::string place = joined_path(path, it.key());
     const bool whole = is_packed_whole(place) || place == "training.recompute" || it->empty();
-    if (it->is_object() && !whole) differences(*it, other, place, out);
-    else out.push_back({std::move(place), *it});
+    if (it->is_object() && !whole)
+      differences(*it, other, place, out);
+    else
+      out.push_back({std::move(place), *it});
   }
 }
 
 // The text that reading turns into this value again.
 std::string value_of(const Field& field) {
   const Json& value = field.value;
-  if (field.path == "training.recompute" && value.is_object()) return value.begin().key() + "~" + dump_json_compact(value.begin().value());
+  if (field.path == "training.recompute" && value.is_object())
+    return value.begin().key() + "~" + dump_json_compact(value.begin().value());
   if (!value.is_string()) return value.is_null() ? "null" : dump_json_compact(value);
   const std::string& text = value.get_ref<const std::string&>();
   return parse_json(text) ? dump_json_compact(value) : text;  // "123" is text, 123 a number
@@ -142,7 +148,8 @@ LinkParts parts_of(const Plan& plan, const Presets& presets) {
   if (is_short) {
     parts.readable += "&c=" + percent_encoded(short_cluster(plan.cluster));
     std::erase_if(fields, [](const Field& f) {
-      return f.path == "cluster.nodes" || f.path == "cluster.gpus_per_node" || (f.path == "cluster.network" && f.value.is_string());
+      return f.path == "cluster.nodes" || f.path == "cluster.gpus_per_node" ||
+             (f.path == "cluster.network" && f.value.is_string());
     });
   }
   for (const ShortKey& key : kShortKeys) {
@@ -180,11 +187,13 @@ Errors unlinkable(const Plan& plan, const Presets& presets) {
   const LinkParts parts = parts_of(plan, presets);
   const std::string link = whole_link(parts);
   if (link.size() <= kMaxLink) return {};
-  const std::string size = format_count(static_cast<double>(link.size())), most = format_count(static_cast<double>(kMaxLink));
+  const std::string size = format_count(static_cast<double>(link.size())),
+                    most = format_count(static_cast<double>(kMaxLink));
   // The part that takes most.
   std::string largest;
   std::size_t taken = 0;
-  for (const char* path : {"cluster.profile", "cluster.node", "parallel.placement", "parallel.deepspeed", "cluster.assumed", "model"}) {
+  for (const char* path :
+       {"cluster.profile", "cluster.node", "parallel.placement", "parallel.deepspeed", "cluster.assumed", "model"}) {
     Json here = write_plan(plan);
     for (std::string_view rest = path; !rest.empty() && here.is_object();) {
       const std::string key(rest.substr(0, rest.find('.')));
@@ -198,7 +207,8 @@ Errors unlinkable(const Plan& plan, const Presets& presets) {
     largest = path;
   }
   return {{largest, size + " bytes", "a link of at most " + most + " bytes",
-           "the plan does not fit into a link: " + size + " bytes, at most " + most + ". Nearest: share the document, or leave out " + largest}};
+           "the plan does not fit into a link: " + size + " bytes, at most " + most +
+               ". Nearest: share the document, or leave out " + largest}};
 }
 
 }  // namespace wireplan

@@ -31,7 +31,7 @@ inline constexpr std::array<ShortKey, 16> kShortKeys = {{{"ds", "parallel.data_s
                                                          {"fw", "parallel.framework", true}}};
 inline constexpr std::array<std::string_view, 5> kViewKeys = {"view", "lang", "theme", "u", "story"};
 
-inline constexpr std::size_t kMaxLink = 4096;       // what is written
+inline constexpr std::size_t kMaxLink = 4096;           // what is written
 inline constexpr std::size_t kMaxUnpacked = 1'000'000;  // of j=
 
 std::string percent_encoded(std::string_view text);

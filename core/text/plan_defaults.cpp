@@ -8,7 +8,9 @@ namespace wireplan {
 namespace {
 
 std::string text_of(Count n) { return format_exact(static_cast<double>(n)); }
-std::string framework_text(const Plan& plan) { return "default of framework " + std::string(name_of(plan.parallel.framework)); }
+std::string framework_text(const Plan& plan) {
+  return "default of framework " + std::string(name_of(plan.parallel.framework));
+}
 
 // What a DeepSpeed configuration decides; null: it does not say.
 struct DeepSpeedChoices {
@@ -39,7 +41,8 @@ void fill_sharding(Plan& plan, const PlanStated& stated, const DeepSpeedChoices&
   const double stage = choices.stage.is_number() ? choices.stage.get<double>() : -1;
   const std::string path = "parallel.deepspeed.zero_optimization.stage";
   if (!(stage == 0 || stage == 1 || stage == 2 || stage == 3)) {
-    log.add({path, value_text(choices.stage), "0 to 3", path + " must be 0, 1, 2 or 3, not " + value_text(choices.stage) + ". Nearest: 3"});
+    log.add({path, value_text(choices.stage), "0 to 3",
+             path + " must be 0, 1, 2 or 3, not " + value_text(choices.stage) + ". Nearest: 3"});
     return;
   }
   constexpr DataSharding kStages[] = {DataSharding::ddp, DataSharding::zero1, DataSharding::zero2, DataSharding::zero3};
@@ -49,8 +52,8 @@ void fill_sharding(Plan& plan, const PlanStated& stated, const DeepSpeedChoices&
     log.assume("parallel.data_sharding", name_of(sharding), "the stage of the DeepSpeed configuration");
   } else if (p.data_sharding != sharding) {
     log.add({path, value_text(choices.stage), "the stage of data_sharding " + std::string(name_of(p.data_sharding)),
-             path + " " + value_text(choices.stage) + " contradicts data_sharding " + std::string(name_of(p.data_sharding)) + ". Nearest: data_sharding " +
-                 std::string(name_of(sharding))});
+             path + " " + value_text(choices.stage) + " contradicts data_sharding " +
+                 std::string(name_of(p.data_sharding)) + ". Nearest: data_sharding " + std::string(name_of(sharding))});
   }
 }
 
@@ -80,7 +83,8 @@ void fill_data(Plan& plan, const PlanStated& stated, ReadLog& log) {
   const Count rest = static_cast<Count>(others);
   p.data = gpus / rest;
   log.assume("parallel.data", p.data,
-             text_of(gpus) + (gpus == 1 ? " GPU" : " GPUs") + " / (tensor " + text_of(p.tensor) + " × pipeline " + text_of(p.pipeline) + " × context " + text_of(p.context) + ")");
+             text_of(gpus) + (gpus == 1 ? " GPU" : " GPUs") + " / (tensor " + text_of(p.tensor) + " × pipeline " +
+                 text_of(p.pipeline) + " × context " + text_of(p.context) + ")");
 }
 
 void fill_batch(Plan& plan, const PlanStated& stated, ReadLog& log) {
@@ -89,7 +93,8 @@ void fill_batch(Plan& plan, const PlanStated& stated, ReadLog& log) {
   const double batch = product_of(t.micro_batch_size, plan.parallel.data);
   if (!(batch >= 1 && batch <= 1e15)) return;
   t.global_batch_size = static_cast<Count>(batch);
-  log.assume("training.global_batch_size", t.global_batch_size, "micro_batch_size " + text_of(t.micro_batch_size) + " × data " + text_of(plan.parallel.data));
+  log.assume("training.global_batch_size", t.global_batch_size,
+             "micro_batch_size " + text_of(t.micro_batch_size) + " × data " + text_of(plan.parallel.data));
 }
 
 void fill_overlap(Plan& plan, const PlanStated& stated, const DeepSpeedChoices& choices, ReadLog& log) {
@@ -105,11 +110,14 @@ void fill_overlap(Plan& plan, const PlanStated& stated, const DeepSpeedChoices& 
     usual.gradient_reduce = choices.overlap.get<bool>();
     why += ", overlap_comm of the DeepSpeed configuration";
   }
-  const struct { std::string_view key; bool stated; bool Overlap::*value; } parts[] = {
-      {"gradient_reduce", stated.parallel.gradient_reduce, &Overlap::gradient_reduce},
-      {"parameter_gather", stated.parallel.parameter_gather, &Overlap::parameter_gather},
-      {"tensor", stated.parallel.tensor, &Overlap::tensor},
-      {"pipeline", stated.parallel.pipeline, &Overlap::pipeline}};
+  const struct {
+    std::string_view key;
+    bool stated;
+    bool Overlap::* value;
+  } parts[] = {{"gradient_reduce", stated.parallel.gradient_reduce, &Overlap::gradient_reduce},
+               {"parameter_gather", stated.parallel.parameter_gather, &Overlap::parameter_gather},
+               {"tensor", stated.parallel.tensor, &Overlap::tensor},
+               {"pipeline", stated.parallel.pipeline, &Overlap::pipeline}};
   Json filled = Json::object();
   for (const auto& part : parts) {
     if (part.stated) continue;
@@ -135,7 +143,9 @@ void fill_implementation(Plan& plan, const PlanStated& stated, const Presets& pr
 
 }  // namespace
 
-std::string_view implementation_id(std::string_view implementation) { return implementation.substr(0, implementation.find('@')); }
+std::string_view implementation_id(std::string_view implementation) {
+  return implementation.substr(0, implementation.find('@'));
+}
 
 void fill_defaults(Plan& plan, const PlanStated& stated, const Presets& presets, ReadLog& log) {
   const DeepSpeedChoices choices = choices_of(plan.parallel.deepspeed);
@@ -148,7 +158,8 @@ void fill_defaults(Plan& plan, const PlanStated& stated, const Presets& presets,
   Model& m = plan.model;
   if (!m.opaque && m.id.empty() && m.position == Position::learned && m.max_position_embeddings == 0) {
     m.max_position_embeddings = plan.training.sequence_length;
-    log.assume("model.max_position_embeddings", m.max_position_embeddings, "sequence_length, since positions are learned");
+    log.assume("model.max_position_embeddings", m.max_position_embeddings,
+               "sequence_length, since positions are learned");
   }
 }
 

@@ -26,7 +26,8 @@ Model read_model_of(ReadLog& log, const Json& json, const std::string& path, con
   }
   if (!json.is_string()) {
     log.number_missing = true;
-    log.add({path, value_text(json), "the id of a model, or an object", path + " must be the id of a model or an object, not " + value_text(json)});
+    log.add({path, value_text(json), "the id of a model, or an object",
+             path + " must be the id of a model or an object, not " + value_text(json)});
     return unread;
   }
   const std::string& id = json.get_ref<const std::string&>();
@@ -62,7 +63,8 @@ void check_implementation(ReadLog& log, const Plan& plan, const Presets& presets
     return;
   }
   if (id.size() < given.size() && !is_date(std::string_view(given).substr(id.size() + 1)))
-    log.add({path, shown, "<id>@<YYYY> or <id>@<YYYY-MM>", "implementation " + shown + " has no date of the form 2025 or 2025-03. Nearest: " + std::string(id)});
+    log.add({path, shown, "<id>@<YYYY> or <id>@<YYYY-MM>",
+             "implementation " + shown + " has no date of the form 2025 or 2025-03. Nearest: " + std::string(id)});
   const Result<Implementation> implementation = presets.implementation(id);
   if (!implementation) {
     for (const Error& error : implementation.errors()) log.add(error);
@@ -74,7 +76,8 @@ void check_implementation(ReadLog& log, const Plan& plan, const Presets& presets
     listed += (listed.empty() ? "" : " or ") + std::string(name_of(framework));
   }
   log.add({path, shown, "an implementation of framework " + std::string(name_of(plan.parallel.framework)),
-           "implementation " + shown + " trains with " + listed + ", not " + std::string(name_of(plan.parallel.framework)) + ". Nearest: framework " + listed});
+           "implementation " + shown + " trains with " + listed + ", not " +
+               std::string(name_of(plan.parallel.framework)) + ". Nearest: framework " + listed});
 }
 
 // A part of the plan that may be left out whole.
@@ -95,10 +98,13 @@ Result<Plan> read_plan(const Json& document, const Presets& presets) {
 
   std::string schema;
   if (r.read("schema", schema) && schema != kSchema)
-    r.fail("schema", *r.find("schema"), std::string(kSchema), "the document is a " + value_text(*r.find("schema")) + ", not a plan. Nearest: " + std::string(kSchema));
+    r.fail("schema", *r.find("schema"), std::string(kSchema),
+           "the document is a " + value_text(*r.find("schema")) + ", not a plan. Nearest: " + std::string(kSchema));
   r.require("model", "the id of a model, or an object");
-  if (const Json* json = r.stated("model")) plan.model = read_model_of(log, *json, "model", presets);
-  else plan.model.opaque = OpaqueModel{.parameters = 1};
+  if (const Json* json = r.stated("model"))
+    plan.model = read_model_of(log, *json, "model", presets);
+  else
+    plan.model.opaque = OpaqueModel{.parameters = 1};
   Reader training(log, part_or_empty(r, "training", empty), "training");
   plan.training = read_training(training, stated.training);
   training.finish();
@@ -112,7 +118,8 @@ Result<Plan> read_plan(const Json& document, const Presets& presets) {
   fill_defaults(plan, stated, presets, log);
   check_implementation(log, plan, presets);
   Errors found = validate(plan.model, "model");
-  for (Errors more : {validate(plan.training, "training"), validate(plan.parallel, "parallel"), validate(plan.cluster, "cluster")})
+  for (Errors more :
+       {validate(plan.training, "training"), validate(plan.parallel, "parallel"), validate(plan.cluster, "cluster")})
     found.insert(found.end(), more.begin(), more.end());
   // Rules between parts would only confuse where a number in them could not be read.
   if (!log.number_missing)
@@ -141,10 +148,13 @@ Json write_plan(const Plan& plan) {
 
 Errors set_path(Json& document, std::string_view path, std::string_view value) {
   const std::string shown = value_text(Json(path));
-  const auto wrong = [&](std::string limit, std::string text) { return Errors{{std::string(path.substr(0, 80)), shown, std::move(limit), std::move(text)}}; };
+  const auto wrong = [&](std::string limit, std::string text) {
+    return Errors{{std::string(path.substr(0, 80)), shown, std::move(limit), std::move(text)}};
+  };
   if (path.empty() || path.front() == '.' || path.back() == '.' || path.find("..") != std::string_view::npos)
     return wrong("names joined by points", shown + " is no path of a plan. Nearest: parallel.tensor");
-  if (std::count(path.begin(), path.end(), '.') >= kMaxDocumentDepth - 1) return wrong("at most 62 points", shown + " is too deep. Nearest: parallel.tensor");
+  if (std::count(path.begin(), path.end(), '.') >= kMaxDocumentDepth - 1)
+    return wrong("at most 62 points", shown + " is too deep. Nearest: parallel.tensor");
   if (document.is_null()) document = Json::object();
   Json* here = &document;
   for (std::size_t start = 0;;) {
@@ -158,8 +168,9 @@ Errors set_path(Json& document, std::string_view path, std::string_view value) {
       (*here)["node"] = std::move(node);
     }
     if (!here->is_object())
-      return wrong("a path through objects", std::string(path.substr(0, start == 0 ? 0 : start - 1)) + " is " + value_text(*here) + ", which has no " +
-                                                 value_text(Json(key)) + ". Nearest: set all of it");
+      return wrong("a path through objects", std::string(path.substr(0, start == 0 ? 0 : start - 1)) + " is " +
+                                                 value_text(*here) + ", which has no " + value_text(Json(key)) +
+                                                 ". Nearest: set all of it");
     Json& next = (*here)[key];
     if (end == path.size()) {
       Result<Json> parsed = parse_json(value);

@@ -12,8 +12,10 @@ namespace {
 // Written documents are the list of keys, so that a new field cannot be forgotten here.
 Details every_detail() {
   Details d;
-  d.autocast = d.gradient_clipping = d.repeat_kv = d.padding = d.logits_kept = d.loss_recompute = d.loss_parallel = true;
-  d.gradient_as_bucket_view = d.reshard_last_unit = d.fsdp_backward_prefetch = d.fsdp_use_orig_params = d.frozen_embedding = true;
+  d.autocast = d.gradient_clipping = d.repeat_kv = d.padding = d.logits_kept = d.loss_recompute = d.loss_parallel =
+      true;
+  d.gradient_as_bucket_view = d.reshard_last_unit = d.fsdp_backward_prefetch = d.fsdp_use_orig_params =
+      d.frozen_embedding = true;
   d.optimizer_kernel = OptimizerKernel{};
   d.norm_kernel = NormKernel{};
   d.attention_kernel = AttentionKernel{};
@@ -52,14 +54,16 @@ Json plan_outline() {
   plan.cluster.node.gpu = every_gpu_field();
   plan.cluster.node.cpu.arch = "text";
   plan.cluster.node.wiring.kind = WiringKind::nvlink_pairs;
-  plan.cluster.node.wiring.links_per_pair = plan.cluster.node.wiring.pcie_generation = plan.cluster.node.wiring.pcie_lanes = 1;
+  plan.cluster.node.wiring.links_per_pair = plan.cluster.node.wiring.pcie_generation =
+      plan.cluster.node.wiring.pcie_lanes = 1;
   plan.cluster.node.wiring.groups.emplace_back();
   plan.cluster.network = Network{};
   plan.cluster.assumed.emplace_back();
   Json j = write_plan(plan);
 
   // What only another kind of the same part has.
-  for (const char* key : {"kind", "parameters", "units", "flops_per_sample", "saved_bytes_per_sample"}) j["model"][key] = true;
+  for (const char* key : {"kind", "parameters", "units", "flops_per_sample", "saved_bytes_per_sample"})
+    j["model"][key] = true;
   for (const char* key : {"links", "components"}) j["cluster"]["node"]["wiring"][key] = true;
   j["cluster"]["schema"] = true;
   Json recompute = Json::object();

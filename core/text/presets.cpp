@@ -13,14 +13,18 @@
 namespace wireplan {
 namespace {
 
-std::string prefix_of(std::string_view kind, std::string_view id) { return std::string(kind) + "/" + std::string(id) + ":"; }
+std::string prefix_of(std::string_view kind, std::string_view id) {
+  return std::string(kind) + "/" + std::string(id) + ":";
+}
 
 // Rows of the embedded table of one kind; the table is sorted by kind, then id.
 std::pair<const EmbeddedPreset*, const EmbeddedPreset*> rows_of(std::string_view kind) {
   const EmbeddedPreset* const begin = kEmbeddedPresets;
   const EmbeddedPreset* const end = kEmbeddedPresets + kEmbeddedPresetCount;
-  const auto first = std::lower_bound(begin, end, kind, [](const EmbeddedPreset& p, std::string_view k) { return p.kind < k; });
-  const auto last = std::upper_bound(first, end, kind, [](std::string_view k, const EmbeddedPreset& p) { return k < p.kind; });
+  const auto first =
+      std::lower_bound(begin, end, kind, [](const EmbeddedPreset& p, std::string_view k) { return p.kind < k; });
+  const auto last =
+      std::upper_bound(first, end, kind, [](std::string_view k, const EmbeddedPreset& p) { return k < p.kind; });
   return {first, last};
 }
 
@@ -37,7 +41,8 @@ Result<Json> loaded_text(const Presets& presets, std::string_view kind, std::str
 
 // Parses one preset and reads it with `read(Reader&)`; every key it did not ask for is an error.
 template <class Read>
-auto loaded(const Presets& presets, std::string_view kind, std::string_view id, Read read) -> Result<decltype(read(std::declval<Reader&>()))> {
+auto loaded(const Presets& presets, std::string_view kind, std::string_view id, Read read)
+    -> Result<decltype(read(std::declval<Reader&>()))> {
   const Result<Json> json = loaded_text(presets, kind, id);
   if (!json) return json.errors();
   ReadLog log;
@@ -111,7 +116,9 @@ bool read_scenario(Reader& r, std::string_view id, const Presets& presets) {
 
 Presets::Presets() = default;
 
-void Presets::add(std::string kind, std::string id, std::string json) { added_[std::move(kind)][std::move(id)] = std::move(json); }
+void Presets::add(std::string kind, std::string id, std::string json) {
+  added_[std::move(kind)][std::move(id)] = std::move(json);
+}
 
 std::vector<std::string_view> Presets::ids(std::string_view kind) const {
   std::vector<std::string_view> all;
@@ -128,7 +135,8 @@ std::string_view Presets::text(std::string_view kind, std::string_view id) const
   if (const auto added = added_.find(kind); added != added_.end())
     if (const auto found = added->second.find(id); found != added->second.end()) return found->second;
   const auto [first, last] = rows_of(kind);
-  const auto found = std::lower_bound(first, last, id, [](const EmbeddedPreset& p, std::string_view i) { return p.id < i; });
+  const auto found =
+      std::lower_bound(first, last, id, [](const EmbeddedPreset& p, std::string_view i) { return p.id < i; });
   return found != last && found->id == id ? found->json : std::string_view{};
 }
 
@@ -156,7 +164,8 @@ Result<Node> Presets::node(std::string_view id) const {
 }
 
 Result<Implementation> Presets::implementation(std::string_view id) const {
-  Result<Implementation> implementation = loaded(*this, "implementations", id, [](Reader& r) { return read_implementation(r); });
+  Result<Implementation> implementation =
+      loaded(*this, "implementations", id, [](Reader& r) { return read_implementation(r); });
   if (implementation) implementation.value().id = id;
   return implementation;
 }
@@ -182,8 +191,11 @@ Errors Presets::check_all() const {
   for (const std::string_view id : ids("networks")) {
     const auto fabric = value_named<Fabric>(id);
     const std::string path = "networks/" + std::string(id);
-    if (!fabric) errors.push_back({path, value_text(Json(id)), names_listed<Fabric>(), path + " names no fabric. Nearest: " + names_listed<Fabric>()});
-    else append_errors(errors, loaded(*this, "networks", id, [&](Reader& r) { return read_fabric(r, *fabric); }));
+    if (!fabric)
+      errors.push_back({path, value_text(Json(id)), names_listed<Fabric>(),
+                        path + " names no fabric. Nearest: " + names_listed<Fabric>()});
+    else
+      append_errors(errors, loaded(*this, "networks", id, [&](Reader& r) { return read_fabric(r, *fabric); }));
   }
   for (const std::string_view id : ids("scenarios"))
     append_errors(errors, loaded(*this, "scenarios", id, [&](Reader& r) { return read_scenario(r, id, *this); }));

@@ -23,7 +23,7 @@ struct Implementation {
 // Lookup by kind ("models", "gpus", "nodes", "networks", "clusters", "scenarios", "implementations", "measurements") and id.
 class Presets {
  public:
-  Presets();                                               // the embedded ones
+  Presets();  // the embedded ones
   // Adds or replaces one document (native: --presets DIR). It is checked when it is used or by check_all().
   void add(std::string kind, std::string id, std::string json);
   std::vector<std::string_view> ids(std::string_view kind) const;  // sorted

@@ -9,7 +9,8 @@ namespace {
 
 // What a preset says it had to guess, as assumptions of the plan.
 void note_guesses(ReadLog& log, const std::string& path, const std::vector<Assumption>& guesses) {
-  for (const Assumption& guess : guesses) log.assumed.push_back({joined_path(path, guess.path), guess.value, guess.why});
+  for (const Assumption& guess : guesses)
+    log.assumed.push_back({joined_path(path, guess.path), guess.value, guess.why});
 }
 
 Node read_node_of(ReadLog& log, const Json& json, const std::string& path, const Presets& presets) {
@@ -19,7 +20,8 @@ Node read_node_of(ReadLog& log, const Json& json, const std::string& path, const
   if (!json.is_string()) {
     if (!json.is_object()) {
       log.number_missing = true;
-      log.add({path, value_text(json), "the id of a node, or an object", path + " must be the id of a node or an object, not " + value_text(json)});
+      log.add({path, value_text(json), "the id of a node, or an object",
+               path + " must be the id of a node or an object, not " + value_text(json)});
       return unread;
     }
     Reader r(log, json, path);
@@ -46,7 +48,8 @@ void fill_network(ReadLog& log, const std::string& path, Cluster& cluster, const
   Result<Network> usual = parse_network(cluster.node.usual_network, presets, joined_path(path, "network"));
   if (!usual) return;
   cluster.network = std::move(usual.value());
-  log.assume(joined_path(path, "network"), cluster.node.usual_network, "the network that " + cluster.node.name + " usually has");
+  log.assume(joined_path(path, "network"), cluster.node.usual_network,
+             "the network that " + cluster.node.name + " usually has");
 }
 
 }  // namespace
@@ -62,18 +65,22 @@ Cluster read_cluster_part(ReadLog& log, const Json& json, const std::string& pat
   Reader r(log, json, path);
   std::string schema;
   if (r.read("schema", schema) && schema != "wireplan.cluster/1")
-    r.fail("schema", *r.find("schema"), "wireplan.cluster/1", r.path("schema") + " is not that of a cluster. Nearest: wireplan.cluster/1");
+    r.fail("schema", *r.find("schema"), "wireplan.cluster/1",
+           r.path("schema") + " is not that of a cluster. Nearest: wireplan.cluster/1");
   r.read("nodes", cluster.nodes);
   r.require("node", "the id of a node, or an object");
   if (const Json* node = r.stated("node")) cluster.node = read_node_of(log, *node, r.path("node"), presets);
-  if (const Json* network = r.stated("network")) cluster.network = read_network(log, *network, r.path("network"), presets);
+  if (const Json* network = r.stated("network"))
+    cluster.network = read_network(log, *network, r.path("network"), presets);
   cluster.gpus_per_node = cluster.node.gpus;
   r.read_stated("gpus_per_node", cluster.gpus_per_node);
   if (r.read_stated("rack_nodes", cluster.rack_nodes) && cluster.rack_nodes == 0)
     r.fail("rack_nodes", 0, "null, or 1 and more", r.path("rack_nodes") + " 0 holds no node. Nearest: null");
   if (const Json* profile = r.stated("profile")) {
-    if (profile->is_object()) cluster.profile = dump_json_compact(*profile);
-    else r.fail_type("profile", *profile, "null, or a profile document");
+    if (profile->is_object())
+      cluster.profile = dump_json_compact(*profile);
+    else
+      r.fail_type("profile", *profile, "null, or a profile document");
   }
   cluster.assumed = read_assumed(r, "assumed");
   r.finish();

@@ -12,7 +12,9 @@ void read_constant(Reader& r, std::string_view key, double& out) {
     r.fail(key, *r.find(key), "0 to 1e15", r.path(key) + " is out of range. Nearest: a constant with a source");
 }
 template <class D>
-void read_constant(Reader& r, std::string_view key, Quantity<D>& out) { read_constant(r, key, out.value); }
+void read_constant(Reader& r, std::string_view key, Quantity<D>& out) {
+  read_constant(r, key, out.value);
+}
 
 std::string read_origin(Reader& r) {
   std::string source, text;
@@ -50,7 +52,8 @@ void read_rates(Reader& r, std::string_view key, std::vector<BytesPerSecond>& ou
   for (std::size_t i = 0; i < json->size(); ++i) {
     BytesPerSecond rate;
     const std::string place = std::string(key) + "." + std::to_string(i);
-    if (r.read(place, &(*json)[i], rate) && !(rate.value >= 0 && rate.value <= kMost)) r.fail_type(place, (*json)[i], "a rate");
+    if (r.read(place, &(*json)[i], rate) && !(rate.value >= 0 && rate.value <= kMost))
+      r.fail_type(place, (*json)[i], "a rate");
     out.push_back(rate);
   }
 }
@@ -126,29 +129,31 @@ LinkConstants read_link_constants(Reader& r) {
 EfficiencyConstants read_efficiency_constants(Reader& r) {
   EfficiencyConstants k;
   k.source = read_origin(r);
-  const struct { std::string_view key; double& value; } constants[] = {
-      {"reference", k.reference},
-      {"reference_w_per_tflops", k.reference_w_per_tflops},
-      {"power_exponent", k.power_exponent},
-      {"ceiling", k.ceiling},
-      {"attention_matmul", k.attention_matmul},
-      {"attention_exponential", k.attention_exponential},
-      {"attention_backward", k.attention_backward},
-      {"memory", k.memory},
-      {"elementwise_eager", k.elementwise_eager},
-      {"elementwise_compiled", k.elementwise_compiled},
-      {"elementwise_fused", k.elementwise_fused},
-      {"optimizer", k.optimizer},
-      {"host_per_micro_batch_s", k.host_per_micro_batch_s},
-      {"host_per_step_s", k.host_per_step_s},
-      {"host_link_bytes_per_s", k.host_link_bytes_per_s},
-      {"tensor_exposed", k.tensor_exposed},
-      {"tensor_overlapped", k.tensor_overlapped},
-      {"overlap_window", k.overlap_window},
-      {"straggler", k.straggler},
-      {"scale", k.scale},
-      {"band", k.band},
-      {"band_moe", k.band_moe}};
+  const struct {
+    std::string_view key;
+    double& value;
+  } constants[] = {{"reference", k.reference},
+                   {"reference_w_per_tflops", k.reference_w_per_tflops},
+                   {"power_exponent", k.power_exponent},
+                   {"ceiling", k.ceiling},
+                   {"attention_matmul", k.attention_matmul},
+                   {"attention_exponential", k.attention_exponential},
+                   {"attention_backward", k.attention_backward},
+                   {"memory", k.memory},
+                   {"elementwise_eager", k.elementwise_eager},
+                   {"elementwise_compiled", k.elementwise_compiled},
+                   {"elementwise_fused", k.elementwise_fused},
+                   {"optimizer", k.optimizer},
+                   {"host_per_micro_batch_s", k.host_per_micro_batch_s},
+                   {"host_per_step_s", k.host_per_step_s},
+                   {"host_link_bytes_per_s", k.host_link_bytes_per_s},
+                   {"tensor_exposed", k.tensor_exposed},
+                   {"tensor_overlapped", k.tensor_overlapped},
+                   {"overlap_window", k.overlap_window},
+                   {"straggler", k.straggler},
+                   {"scale", k.scale},
+                   {"band", k.band},
+                   {"band_moe", k.band_moe}};
   for (const auto& constant : constants) read_constant(r, constant.key, constant.value);
   return k;
 }

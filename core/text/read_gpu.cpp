@@ -5,14 +5,16 @@ namespace {
 
 // Rates that a preset states and nothing is calculated with yet.
 void read_unused(Reader& r) {
-  for (const std::string_view key : {"fp16_with_fp16_accumulate_flops_per_s", "fp8_with_fp16_accumulate_flops_per_s", "fp6_flops_per_s", "l2_bytes"}) {
+  for (const std::string_view key : {"fp16_with_fp16_accumulate_flops_per_s", "fp8_with_fp16_accumulate_flops_per_s",
+                                     "fp6_flops_per_s", "l2_bytes"}) {
     double value = 0;
     if (r.read(key, value) && !(value >= 0 && value <= 1e18))
       r.fail(key, *r.find(key), "0 to 1e18", r.path(key) + " is out of range. Nearest: leave it out");
   }
   Count year = 2020;
   if (r.read("launch_year", year) && (year < 2000 || year > 2100))
-    r.fail("launch_year", *r.find("launch_year"), "2000 to 2100", r.path("launch_year") + " is out of range. Nearest: leave it out");
+    r.fail("launch_year", *r.find("launch_year"), "2000 to 2100",
+           r.path("launch_year") + " is out of range. Nearest: leave it out");
 }
 
 void read_texts(Reader& r, Gpu& g, bool is_preset) {
@@ -23,7 +25,8 @@ void read_texts(Reader& r, Gpu& g, bool is_preset) {
   r.read("verified", g.verified);
   r.read("note", g.note);
   std::string text;
-  for (const std::string_view key : {"memory_type", "peak_basis", "published_vs_arithmetic", "conflicts"}) r.read(key, text);
+  for (const std::string_view key : {"memory_type", "peak_basis", "published_vs_arithmetic", "conflicts"})
+    r.read(key, text);
   if (!is_preset) return;
   r.require("name", "the GPU's name");
   r.require("source", "where the figures were read");
@@ -38,7 +41,8 @@ void read_links(Reader& r, Gpu& g) {
     link.require("bytes_per_s_per_direction", "a number");
     link.read("bytes_per_s_per_direction", g.nvlink);
     if (link.read("kind", kind) && kind != "nvlink" && kind != "xgmi")
-      link.fail("kind", *link.find("kind"), "nvlink | xgmi", link.path("kind") + " cannot be \"" + kind + "\". Nearest: nvlink | xgmi");
+      link.fail("kind", *link.find("kind"), "nvlink | xgmi",
+                link.path("kind") + " cannot be \"" + kind + "\". Nearest: nvlink | xgmi");
     g.is_xgmi = kind == "xgmi";
     link.finish();
   }

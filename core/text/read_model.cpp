@@ -6,7 +6,8 @@ namespace {
 enum class RouterBias : unsigned char { none, trained, correction };
 
 }  // namespace
-template <> inline constexpr std::array<std::string_view, 3> kNames<RouterBias> = {"none", "trained", "correction"};
+template <>
+inline constexpr std::array<std::string_view, 3> kNames<RouterBias> = {"none", "trained", "correction"};
 
 namespace {
 
@@ -15,10 +16,11 @@ void read_provenance(Reader& r) {
   double count = 0;
   r.require("name", "the model's name");
   r.require("source", "where the shape was read");
-  for (const std::string_view key : {"source", "family", "sliding_window_note", "exact_parameters_basis", "published_how", "count_check", "upstream",
-                                     "verified", "note"})
+  for (const std::string_view key : {"source", "family", "sliding_window_note", "exact_parameters_basis",
+                                     "published_how", "count_check", "upstream", "verified", "note"})
     r.read(key, text);
-  for (const std::string_view key : {"exact_parameters", "published_parameters", "active_parameters_published", "active_parameters_computed"})
+  for (const std::string_view key :
+       {"exact_parameters", "published_parameters", "active_parameters_published", "active_parameters_computed"})
     if (r.read(key, count) && !(count >= 1 && count <= 1e14))
       r.fail(key, *r.find(key), "1 to 1e14", r.path(key) + " is out of range. Nearest: the count of the source");
 }
@@ -38,13 +40,14 @@ OpaqueModel read_opaque(Reader& r) {
 MixtureOfExperts read_experts(ReadLog& log, const Json& json, std::string path) {
   MixtureOfExperts e;
   Reader r(log, json, std::move(path));
-  for (const std::string_view key : {"num_experts", "experts_per_token", "intermediate_size"}) r.require(key, "a whole number");
+  for (const std::string_view key : {"num_experts", "experts_per_token", "intermediate_size"})
+    r.require(key, "a whole number");
   r.read("num_experts", e.num_experts);
   r.read("experts_per_token", e.experts_per_token);
   r.read("intermediate_size", e.intermediate_size);
   r.read_stated("num_shared_experts", e.num_shared_experts);
-  if (!r.read_stated("shared_intermediate_size", e.shared_intermediate_size) && e.num_shared_experts > 0 && e.num_shared_experts < 1'000'000 &&
-      e.intermediate_size < 1'000'000'000)
+  if (!r.read_stated("shared_intermediate_size", e.shared_intermediate_size) && e.num_shared_experts > 0 &&
+      e.num_shared_experts < 1'000'000 && e.intermediate_size < 1'000'000'000)
     e.shared_intermediate_size = e.num_shared_experts * e.intermediate_size;
   r.read("shared_gate", e.shared_gate);
   r.read_stated("first_dense_layers", e.first_dense_layers);
@@ -52,8 +55,10 @@ MixtureOfExperts read_experts(ReadLog& log, const Json& json, std::string path) 
   r.read("expert_bias", e.expert_bias);
   if (const Json* bias = r.stated("router_bias")) {
     RouterBias kind = RouterBias::none;
-    if (bias->is_boolean()) e.router_bias = bias->get<bool>();
-    else if (r.name("router_bias", bias, kind)) e.router_bias = kind != RouterBias::none;
+    if (bias->is_boolean())
+      e.router_bias = bias->get<bool>();
+    else if (r.name("router_bias", bias, kind))
+      e.router_bias = kind != RouterBias::none;
     e.router_bias_is_correction = kind == RouterBias::correction;
   }
   r.finish();
@@ -63,7 +68,8 @@ MixtureOfExperts read_experts(ReadLog& log, const Json& json, std::string path) 
 LatentAttention read_latent_attention(ReadLog& log, const Json& json, std::string path) {
   LatentAttention a;
   Reader r(log, json, std::move(path));
-  for (const std::string_view key : {"kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim"}) r.require(key, "a whole number");
+  for (const std::string_view key : {"kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim"})
+    r.require(key, "a whole number");
   r.read_stated("q_lora_rank", a.q_lora_rank);
   r.read("kv_lora_rank", a.kv_lora_rank);
   r.read("qk_nope_head_dim", a.qk_nope_head_dim);
@@ -110,7 +116,8 @@ Model read_model(Reader& r, bool is_preset) {
   Model m;
   r.read("name", m.name);
   if (const Json* kind = r.find("kind")) {
-    if (!kind->is_string() || kind->get_ref<const std::string&>() != "opaque") r.fail_type("kind", *kind, "\"opaque\", or left out");
+    if (!kind->is_string() || kind->get_ref<const std::string&>() != "opaque")
+      r.fail_type("kind", *kind, "\"opaque\", or left out");
     m.opaque = read_opaque(r);
     if (is_preset) read_provenance(r);
     return m;
@@ -202,7 +209,9 @@ Json write_model(const Model& m) {
     e["shared_gate"] = m.moe->shared_gate;
     e["first_dense_layers"] = m.moe->first_dense_layers;
     e["every"] = m.moe->every;
-    e["router_bias"] = name_of(!m.moe->router_bias ? RouterBias::none : m.moe->router_bias_is_correction ? RouterBias::correction : RouterBias::trained);
+    e["router_bias"] = name_of(!m.moe->router_bias                ? RouterBias::none
+                               : m.moe->router_bias_is_correction ? RouterBias::correction
+                                                                  : RouterBias::trained);
     e["expert_bias"] = m.moe->expert_bias;
     j["moe"] = std::move(e);
   }

@@ -28,11 +28,13 @@ double plain_number(std::string_view text) {
   if (text.empty() || text.size() > 9 || text.front() == '.' || text.back() == '.') return 0;
   double whole = 0, unit = 0;
   for (const char c : text) {
-    if (c == '.' && unit == 0) unit = 1;
+    if (c == '.' && unit == 0)
+      unit = 1;
     else if (c >= '0' && c <= '9') {
       whole = whole * 10 + (c - '0');
       unit *= 10;
-    } else return 0;
+    } else
+      return 0;
   }
   return unit > 0 ? whole / unit : whole;
 }
@@ -66,7 +68,8 @@ Network read_shorthand(ReadLog& log, const std::string& text, const std::string&
       hint = words.empty() ? ". Nearest: " + names_listed<Fabric>() : did_you_mean(words);
     }
     log.number_missing = true;
-    log.add({path, value_text(Json(text)), std::string(kForm), "network " + value_text(Json(text)) + " is not of the form " + std::string(kForm) + hint});
+    log.add({path, value_text(Json(text)), std::string(kForm),
+             "network " + value_text(Json(text)) + " is not of the form " + std::string(kForm) + hint});
     return {};
   }
   Network network = network_of(*fabric, presets, log);

@@ -68,9 +68,12 @@ Gpu read_gpu_of(Reader& r, const Presets& presets) {
 void read_p2p(Reader& r, Node& node) {
   const Json* json = r.stated("p2p");
   if (json == nullptr) return;
-  if (json->is_boolean()) node.p2p = json->get<bool>() ? 1 : 0;
-  else if (json->is_string()) node.p2p_matrix = json->get_ref<const std::string&>();
-  else r.fail_type("p2p", *json, "true, false, null or a matrix such as \"01/10\"");
+  if (json->is_boolean())
+    node.p2p = json->get<bool>() ? 1 : 0;
+  else if (json->is_string())
+    node.p2p_matrix = json->get_ref<const std::string&>();
+  else
+    r.fail_type("p2p", *json, "true, false, null or a matrix such as \"01/10\"");
 }
 
 void read_preset_only(Reader& r, Node& node, const Presets& presets) {
@@ -79,7 +82,8 @@ void read_preset_only(Reader& r, Node& node, const Presets& presets) {
   r.read("source", node.source);
   r.read("verified", node.verified);
   r.read("note", node.note);
-  if (r.read_stated("network", node.usual_network)) read_network(r.log(), *r.find("network"), r.path("network"), presets);
+  if (r.read_stated("network", node.usual_network))
+    read_network(r.log(), *r.find("network"), r.path("network"), presets);
   node.assumed = read_assumed(r, "assumed");
   if (const Json* layout = r.stated("layout")) {
     Reader l(r.log(), *layout, r.path("layout"));
@@ -96,7 +100,8 @@ Error unknown_preset(const std::string& path, std::string_view kind, std::string
   const std::string shown = value_text(Json(id));
   const auto near = presets.nearest(kind, id);
   return {path, shown, "the id of a " + std::string(one) + " preset, or an object",
-          "there is no " + std::string(one) + " preset " + shown + (near.empty() ? ". Nearest: an id that `presets " + std::string(kind) + "` lists" : did_you_mean(near))};
+          "there is no " + std::string(one) + " preset " + shown +
+              (near.empty() ? ". Nearest: an id that `presets " + std::string(kind) + "` lists" : did_you_mean(near))};
 }
 
 std::vector<Assumption> read_assumed(Reader& r, std::string_view key) {

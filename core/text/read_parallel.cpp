@@ -10,8 +10,10 @@ FsdpUnit read_unit(Reader& r) {
   if (json->is_number()) {
     unit.kind = FsdpUnit::Kind::layers;
     r.read("fsdp_unit", json, unit.layers);
-  } else if (*json == "none") unit.kind = FsdpUnit::Kind::none;
-  else if (*json != "block") r.fail_type("fsdp_unit", *json, "\"block\", \"none\" or a number of layers");
+  } else if (*json == "none")
+    unit.kind = FsdpUnit::Kind::none;
+  else if (*json != "block")
+    r.fail_type("fsdp_unit", *json, "\"block\", \"none\" or a number of layers");
   return unit;
 }
 
@@ -65,8 +67,10 @@ Parallel read_parallel(Reader& r, ParallelStated& stated) {
   }
   r.read_name("moe_dispatcher", p.moe_dispatcher);
   if (const Json* json = r.stated("deepspeed")) {
-    if (json->is_object()) p.deepspeed = dump_json_compact(*json);
-    else r.fail_type("deepspeed", *json, "null, or a DeepSpeed configuration");
+    if (json->is_object())
+      p.deepspeed = dump_json_compact(*json);
+    else
+      r.fail_type("deepspeed", *json, "null, or a DeepSpeed configuration");
   }
   // Rules that hang on a field with an error of its own would only confuse.
   if (!framework_known) p.deepspeed.clear();

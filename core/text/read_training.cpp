@@ -24,9 +24,11 @@ Recompute read_recompute(Reader& r) {
     recompute.kind = static_cast<RecomputeKind>(i);
     return recompute;
   }
-  const auto words = json->is_string() ? nearest_words(json->get_ref<const std::string&>(), kSimpleRecompute) : std::vector<std::string_view>{};
+  const auto words = json->is_string() ? nearest_words(json->get_ref<const std::string&>(), kSimpleRecompute)
+                                       : std::vector<std::string_view>{};
   r.fail("recompute", *json, std::string(kAllowed),
-         r.path("recompute") + " cannot be " + value_text(*json) + (words.empty() ? ". Nearest: " + std::string(kAllowed) : did_you_mean(words)));
+         r.path("recompute") + " cannot be " + value_text(*json) +
+             (words.empty() ? ". Nearest: " + std::string(kAllowed) : did_you_mean(words)));
   return recompute;
 }
 
@@ -37,7 +39,8 @@ Lora read_lora(ReadLog& log, const Json& json, std::string path) {
   r.read("rank", lora.rank);
   r.require("targets", "a list of " + names_listed<LoraTarget>());
   if (const Json* targets = r.stated("targets")) {
-    if (!targets->is_array()) r.fail_type("targets", *targets, "a list of " + names_listed<LoraTarget>());
+    if (!targets->is_array())
+      r.fail_type("targets", *targets, "a list of " + names_listed<LoraTarget>());
     else
       for (std::size_t i = 0; i < targets->size(); ++i) {
         LoraTarget target{};
@@ -53,27 +56,28 @@ Lora read_lora(ReadLog& log, const Json& json, std::string path) {
 
 struct Switch {
   std::string_view key;
-  std::optional<bool> Details::*value;
+  std::optional<bool> Details::* value;
 };
-constexpr Switch kSwitches[] = {
-    {"autocast", &Details::autocast},
-    {"gradient_clipping", &Details::gradient_clipping},
-    {"repeat_kv", &Details::repeat_kv},
-    {"padding", &Details::padding},
-    {"logits_kept", &Details::logits_kept},
-    {"loss_recompute", &Details::loss_recompute},
-    {"loss_parallel", &Details::loss_parallel},
-    {"gradient_as_bucket_view", &Details::gradient_as_bucket_view},
-    {"reshard_last_unit", &Details::reshard_last_unit},
-    {"fsdp_backward_prefetch", &Details::fsdp_backward_prefetch},
-    {"fsdp_use_orig_params", &Details::fsdp_use_orig_params},
-    {"frozen_embedding", &Details::frozen_embedding}};
+constexpr Switch kSwitches[] = {{"autocast", &Details::autocast},
+                                {"gradient_clipping", &Details::gradient_clipping},
+                                {"repeat_kv", &Details::repeat_kv},
+                                {"padding", &Details::padding},
+                                {"logits_kept", &Details::logits_kept},
+                                {"loss_recompute", &Details::loss_recompute},
+                                {"loss_parallel", &Details::loss_parallel},
+                                {"gradient_as_bucket_view", &Details::gradient_as_bucket_view},
+                                {"reshard_last_unit", &Details::reshard_last_unit},
+                                {"fsdp_backward_prefetch", &Details::fsdp_backward_prefetch},
+                                {"fsdp_use_orig_params", &Details::fsdp_use_orig_params},
+                                {"frozen_embedding", &Details::frozen_embedding}};
 
 struct Number {
   std::string_view key;
-  std::optional<Count> Details::*value;
+  std::optional<Count> Details::* value;
 };
-constexpr Number kNumbers[] = {{"loss_chunks", &Details::loss_chunks}, {"bucket_bytes", &Details::bucket_bytes}, {"fsdp_version", &Details::fsdp_version}};
+constexpr Number kNumbers[] = {{"loss_chunks", &Details::loss_chunks},
+                               {"bucket_bytes", &Details::bucket_bytes},
+                               {"fsdp_version", &Details::fsdp_version}};
 
 template <class E>
 void read_choice(Reader& r, std::string_view key, std::optional<E>& out) {
@@ -125,11 +129,16 @@ Json write_details(const Details& d) {
 
 Json write_recompute(const Recompute& recompute) {
   switch (recompute.kind) {
-    case RecomputeKind::none: return "none";
-    case RecomputeKind::selective: return "selective";
-    case RecomputeKind::full: return "full";
-    case RecomputeKind::full_layers: return Json{{"full_layers", recompute.n}};
-    case RecomputeKind::every: return Json{{"every", recompute.n}};
+    case RecomputeKind::none:
+      return "none";
+    case RecomputeKind::selective:
+      return "selective";
+    case RecomputeKind::full:
+      return "full";
+    case RecomputeKind::full_layers:
+      return Json{{"full_layers", recompute.n}};
+    case RecomputeKind::every:
+      return Json{{"every", recompute.n}};
   }
   return nullptr;
 }
@@ -148,8 +157,10 @@ Training read_training(Reader& r, TrainingStated& stated) {
   r.read_dtype("gradient_dtype", t.gradient_dtype, kGradientDtypes);
   if (const Json* master = r.find("master_weights_dtype")) {
     DType dtype = DType::fp32;
-    if (master->is_null()) t.master_weights_dtype.reset();
-    else if (!master->is_string() || master->get_ref<const std::string&>() != name_of(dtype)) r.fail_type("master_weights_dtype", *master, "null | fp32");
+    if (master->is_null())
+      t.master_weights_dtype.reset();
+    else if (!master->is_string() || master->get_ref<const std::string&>() != name_of(dtype))
+      r.fail_type("master_weights_dtype", *master, "null | fp32");
   }
   r.read_name("optimizer", t.optimizer);
   r.read_dtype("optimizer_state_dtype", t.optimizer_state_dtype, kStateDtypes);

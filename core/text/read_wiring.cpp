@@ -1,7 +1,7 @@
 #include "core/text/read_wiring.hpp"
 
-#include <algorithm>
 #include <map>
+#include <utility>
 
 namespace wireplan {
 namespace {
@@ -91,14 +91,16 @@ Link read_link(ReadLog& log, const Json& json, std::string path, const Places& p
     std::vector<std::string_view> ids;
     for (const auto& [name, index] : places) ids.push_back(name);
     log.number_missing = true;
-    r.fail(key, *r.find(key), "the id of a component", "there is no component " + value_text(*r.find(key)) + did_you_mean(nearest_words(id, ids)));
+    r.fail(key, *r.find(key), "the id of a component",
+           "there is no component " + value_text(*r.find(key)) + did_you_mean(nearest_words(id, ids)));
   }
   r.require("kind", names_listed<LinkKind>());
   r.read_name("kind", link.kind);
   r.read_stated("generation", link.generation);
   const bool lanes = r.read_stated("lanes", link.width);
   if (r.read_stated("count", link.width) && lanes)
-    r.fail("count", *r.find("count"), "lanes or count", r.path("count") + " stands beside lanes. Nearest: leave one of them out");
+    r.fail("count", *r.find("count"), "lanes or count",
+           r.path("count") + " stands beside lanes. Nearest: leave one of them out");
   link.stated = r.read_stated("bytes_per_s", link.rate);
   link.nominal = link.rate;
   r.read_stated("latency_s", link.latency);
@@ -109,14 +111,18 @@ Link read_link(ReadLog& log, const Json& json, std::string path, const Places& p
 // GPUs come first, in the order given; that is their index.
 WiringGraph read_graph(Reader& r) {
   WiringGraph graph;
+  std::vector<Component> others;
   const Json::array_t& components = list_of(r, "components");
-  for (std::size_t i = 0; i < components.size(); ++i)
-    graph.components.push_back(read_component(r.log(), components[i], r.path(element("components", i))));
-  std::stable_partition(graph.components.begin(), graph.components.end(), [](const Component& c) { return c.kind == ComponentKind::gpu; });
+  for (std::size_t i = 0; i < components.size(); ++i) {
+    Component c = read_component(r.log(), components[i], r.path(element("components", i)));
+    (c.kind == ComponentKind::gpu ? graph.components : others).push_back(std::move(c));
+  }
+  graph.components.insert(graph.components.end(), others.begin(), others.end());
   Places places;
   for (std::size_t i = 0; i < graph.components.size(); ++i) places.emplace(graph.components[i].id, static_cast<int>(i));
   const Json::array_t& links = list_of(r, "links");
-  for (std::size_t i = 0; i < links.size(); ++i) graph.links.push_back(read_link(r.log(), links[i], r.path(element("links", i)), places));
+  for (std::size_t i = 0; i < links.size(); ++i)
+    graph.links.push_back(read_link(r.log(), links[i], r.path(element("links", i)), places));
   return graph;
 }
 
@@ -171,7 +177,8 @@ Wiring read_wiring(Reader& r) {
     r.read_stated("links_per_pair", w.links_per_pair);
   }
   // The keys of a kind that could not be read are not known, so none of them is called unknown.
-  if (!known) for (const std::string_view key : {"links", "pairs", "links_per_pair", "components"}) r.find(key);
+  if (!known)
+    for (const std::string_view key : {"links", "pairs", "links_per_pair", "components"}) r.find(key);
   if (const Json* json = r.stated("pcie")) {
     Reader pcie(r.log(), *json, r.path("pcie"));
     pcie.read("generation", w.pcie_generation);

@@ -40,8 +40,10 @@ void ReadLog::add(Error error) {
   // One error a field: the first says what is wrong.
   for (const Error& known : errors)
     if (!error.path.empty() && known.path == error.path) return;
-  if (errors.size() < kMaxErrors) errors.push_back(std::move(error));
-  else ++left_out;
+  if (errors.size() < kMaxErrors)
+    errors.push_back(std::move(error));
+  else
+    ++left_out;
 }
 
 void ReadLog::add_new(const Errors& found) {
@@ -52,7 +54,8 @@ void ReadLog::add_new(const Errors& found) {
   for (const Error& error : found) {
     bool known = false;
     for (std::size_t i = 0; i < read && !known; ++i)
-      known = is_within(error.path, errors[i].path) || (!errors[i].path.empty() && is_within(errors[i].path, error.path));
+      known =
+          is_within(error.path, errors[i].path) || (!errors[i].path.empty() && is_within(errors[i].path, error.path));
     if (!known) add(error);
   }
 }
@@ -64,7 +67,9 @@ void ReadLog::assume(std::string path, const Json& value, std::string why) {
 Errors ReadLog::finished() {
   Errors all = std::move(errors);
   if (left_out > 0)
-    all.push_back({"", "", "", format_count(static_cast<double>(left_out)) + " more errors are not listed. Nearest: correct these first"});
+    all.push_back(
+        {"", "", "",
+         format_count(static_cast<double>(left_out)) + " more errors are not listed. Nearest: correct these first"});
   return all;
 }
 
@@ -81,11 +86,13 @@ std::vector<std::string_view> nearest_words(std::string_view word, std::span<con
     std::size_t distance = edit_distance(word, candidate, most);
     // "mistral-7b" for "mistral-7b-v0.1": a part of the name, in order of what is left over.
     const bool part = word.size() >= 3 && candidate.find(word) != std::string_view::npos;
-    if (part) distance = std::min(distance, most) + (candidate.size() - word.size()) / 8;
-    else if (distance > most) continue;
+    if (part)
+      distance = std::min(distance, most) + (candidate.size() - word.size()) / 8;
+    else if (distance > most)
+      continue;
     found.emplace_back(distance, candidate);
   }
-  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::sort(found.begin(), found.end());
   std::vector<std::string_view> words;
   for (std::size_t i = 0; i < found.size() && i < 3; ++i) words.push_back(found[i].second);
   return words;
@@ -169,8 +176,8 @@ bool Reader::read(std::string_view key, const Json* json, Count& out) {
     const std::string given = value_text(*json);
     fail(key, *json, large ? "a whole number below 2^53" : "a whole number",
          path(key) + (large ? " is too large: " + given + ". Nearest: a whole number below 2^53"
-                            : " must be a whole number, not " + given + ". Nearest: " + format_exact(std::floor(value)) + " or " +
-                                  format_exact(std::ceil(value))));
+                            : " must be a whole number, not " + given + ". Nearest: " +
+                                  format_exact(std::floor(value)) + " or " + format_exact(std::ceil(value))));
     return false;
   }
   out = static_cast<Count>(value);
@@ -183,7 +190,8 @@ bool Reader::read(std::string_view key, const Json* json, int& out) {
   constexpr Count kMost = std::numeric_limits<int>::max();
   if (value > kMost || value < -kMost) {
     log_.number_missing = true;
-    fail(key, *json, "a whole number below 2^31", path(key) + " is too large: " + value_text(*json) + ". Nearest: a whole number below 2^31");
+    fail(key, *json, "a whole number below 2^31",
+         path(key) + " is too large: " + value_text(*json) + ". Nearest: a whole number below 2^31");
     return false;
   }
   out = static_cast<int>(value);
@@ -211,7 +219,8 @@ std::size_t Reader::index_of(std::string_view key, const Json* json, std::span<c
   if (found == names.end()) {
     const auto words = nearest_words(given, names);
     fail(key, *json, listed(names),
-         path(key) + " cannot be " + value_text(*json) + (words.empty() ? ". Nearest: " + listed(names) : did_you_mean(words)));
+         path(key) + " cannot be " + value_text(*json) +
+             (words.empty() ? ". Nearest: " + listed(names) : did_you_mean(words)));
   }
   return static_cast<std::size_t>(found - names.begin());
 }
@@ -236,7 +245,8 @@ void Reader::finish() {
     sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
     const std::string shown = value_text(Json(name));
     log_.add({path(name.size() <= 80 ? name : name.substr(0, 80)), value_text(value), "one of " + listed(sorted),
-              (path_.empty() ? "the document" : path_) + " has no key " + shown + (words.empty() ? ". Nearest: remove it" : did_you_mean(words))});
+              (path_.empty() ? "the document" : path_) + " has no key " + shown +
+                  (words.empty() ? ". Nearest: remove it" : did_you_mean(words))});
   }
 }
 

@@ -59,17 +59,29 @@ class Reader {
   bool read(std::string_view key, double& out) { return read(key, find(key), out); }
   bool read(std::string_view key, std::string& out) { return read(key, find(key), out); }
   template <class D>
-  bool read(std::string_view key, Quantity<D>& out) { return read(key, find(key), out.value); }
+  bool read(std::string_view key, Quantity<D>& out) {
+    return read(key, find(key), out.value);
+  }
   template <class E>
-  bool read_name(std::string_view key, E& out) { return name(key, find(key), out); }
-  bool read_dtype(std::string_view key, DType& out, std::span<const DType> allowed) { return dtype(key, find(key), out, allowed); }
+  bool read_name(std::string_view key, E& out) {
+    return name(key, find(key), out);
+  }
+  bool read_dtype(std::string_view key, DType& out, std::span<const DType> allowed) {
+    return dtype(key, find(key), out, allowed);
+  }
 
   // The same, with null as absent.
   template <class T>
-  bool read_stated(std::string_view key, T& out) { return read(key, stated(key), out); }
+  bool read_stated(std::string_view key, T& out) {
+    return read(key, stated(key), out);
+  }
   template <class E>
-  bool name_stated(std::string_view key, E& out) { return name(key, stated(key), out); }
-  bool dtype_stated(std::string_view key, DType& out, std::span<const DType> allowed) { return dtype(key, stated(key), out, allowed); }
+  bool name_stated(std::string_view key, E& out) {
+    return name(key, stated(key), out);
+  }
+  bool dtype_stated(std::string_view key, DType& out, std::span<const DType> allowed) {
+    return dtype(key, stated(key), out, allowed);
+  }
 
   // An error when the key is absent or null; then number_missing is set.
   void require(std::string_view key, std::string_view what);
@@ -88,7 +100,9 @@ class Reader {
   bool read(std::string_view key, const Json* json, double& out);
   bool read(std::string_view key, const Json* json, std::string& out);
   template <class D>
-  bool read(std::string_view key, const Json* json, Quantity<D>& out) { return read(key, json, out.value); }
+  bool read(std::string_view key, const Json* json, Quantity<D>& out) {
+    return read(key, json, out.value);
+  }
   template <class E>
   bool name(std::string_view key, const Json* json, E& out) {
     return one_of(key, json, kNames<E>, [&](std::size_t i) { out = static_cast<E>(i); });

@@ -57,6 +57,20 @@ std::string training_sentence(const Plan& plan) {
          (t.master_weights_dtype ? "master weights " + std::string(name_of(*t.master_weights_dtype)) : std::string("no master weights")) + '.';
 }
 
+// Neighbouring stages that hold the same share a row.
+Table stage_table(const std::vector<RankMemory>& ranks, const ByteColumn& bytes, ByteUnit unit) {
+  Table table{{{"stage", true}, {"allocated", true}, {"reserved", true}, {unit_name(unit) + " on the device", true}}, {}, {}};
+  for (std::size_t first = 0, next; first < ranks.size(); first = next) {
+    const RankMemory& r = ranks[first];
+    for (next = first + 1; next < ranks.size(); ++next)
+      if (ranks[next].allocated != r.allocated || ranks[next].reserved != r.reserved || ranks[next].device != r.device) break;
+    std::string stages = std::to_string(r.stage);
+    if (next - first > 1) stages += " to " + std::to_string(ranks[next - 1].stage);
+    table.rows.push_back({stages, bytes(r.allocated), bytes(r.reserved), bytes(r.device)});
+  }
+  return table;
+}
+
 void memory_section(Sheet& sheet, const Plan& plan, const MemoryAnswer& m, ByteUnit unit) {
   sheet.heading("Will it fit?");
   const ByteColumn bytes(m.device.high < m.capacity ? m.capacity : m.device.high, unit);
@@ -90,18 +104,14 @@ void memory_section(Sheet& sheet, const Plan& plan, const MemoryAnswer& m, ByteU
 
   std::string text = "The peak is in the " + m.peak_at;
   if (m.ranks.size() > 1) text += ", stage " + std::to_string(m.worst_stage) + " (rank " + std::to_string(m.worst_rank) + ")";
-  text += ". While loading " + format_bytes_with_unit(m.load, unit) + ", between steps " + format_bytes_with_unit(m.between_steps, unit) +
-          ", while saving " + format_bytes_with_unit(m.save, unit) + '.';
+  text += ". Loading takes " + format_bytes_with_unit(m.load, unit) + ", between steps stay " + format_bytes_with_unit(m.between_steps, unit) +
+          ", saving takes " + format_bytes_with_unit(m.save, unit) + '.';
   if (m.host.value > 0) {
     text += " Host memory of a node: " + format_bytes_with_unit(m.host, unit);
     text += m.fits_host == 1 ? ", which it has." : m.fits_host == 0 ? ", more than it has." : "; how much it has is not known.";
   }
   sheet.paragraph(text);
-  if (m.ranks.size() > 1) {
-    Table stages{{{"stage", true}, {"allocated", true}, {"reserved", true}, {unit_name(unit) + " on the device", true}}, {}, {}};
-    for (const RankMemory& r : m.ranks) stages.rows.push_back({std::to_string(r.stage), bytes(r.allocated), bytes(r.reserved), bytes(r.device)});
-    sheet.table(stages);
-  }
+  if (m.ranks.size() > 1) sheet.table(stage_table(m.ranks, bytes, unit));
 }
 
 void wiring_section(Sheet& sheet, const Estimate& e) {
@@ -199,7 +209,7 @@ std::string_view sharding_label(DataSharding sharding) {
 std::string plan_title(const Plan& plan) {
   const Model& m = plan.model;
   const Cluster& c = plan.cluster;
-  std::string text = !m.name.empty() ? m.name : !m.id.empty() ? m.id : m.opaque ? "an opaque model" : "a model of its own";
+  std::string text = !m.name.empty() ? m.name : !m.id.empty() ? m.id : m.opaque ? "An opaque model" : "A model of its own";
   text += ", " + std::string(sharding_label(plan.parallel.data_sharding)) + " on ";
   const std::string node = !c.node.name.empty() ? c.node.name : !c.node.id.empty() ? c.node.id : c.node.gpu.name;
   if (c.nodes > 1) {

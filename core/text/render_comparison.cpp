@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/text/answer_json.hpp"
@@ -64,8 +65,13 @@ void add_tables(Sheet& sheet, const Comparison& comparison, const std::vector<Ro
     Table table{{{"plan", false}}, {}, {}};
     for (std::size_t i = first; i < end; ++i) table.columns.push_back({std::to_string(i + 1), true});
     for (const Row& row : rows) {
-      table.rows.push_back({row.title});
-      for (std::size_t i = first; i < end; ++i) table.rows.back().push_back(row.cell(comparison.estimates[i]));
+      std::vector<std::string> cells{row.title};
+      bool any = false;  // a row that is zero for all says nothing
+      for (std::size_t i = first; i < end; ++i) {
+        cells.push_back(row.cell(comparison.estimates[i]));
+        any = any || cells.back() != format_seconds(Seconds());
+      }
+      if (any) table.rows.push_back(std::move(cells));
     }
     sheet.table(table);
   }

@@ -10,6 +10,7 @@ const results = [];
 for (const [name, ...inputs] of calls) {
   if (name === "exports") results.push(Object.keys(module));
   else if (name === "early") results.push(early);
+  else if (name === "toMarkdown of") results.push(module.toMarkdown(module[inputs[0]](inputs[1])));
   else if (typeof module[name] === "function") results.push(await module[name](...inputs));
   else results.push(module[name]);
 }

@@ -1,7 +1,7 @@
 // What only JavaScript can do wrong: node edges.mjs MODULE. Exits with 1 and a line for each expectation that fails.
 import { pathToFileURL } from "node:url";
 
-const { ready, version, estimate, explain, toText, search } = await import(pathToFileURL(process.argv[2]));
+const { ready, version, compare, estimate, explain, toText, search } = await import(pathToFileURL(process.argv[2]));
 await ready;
 
 let failed = 0;
@@ -25,11 +25,18 @@ expect("a deep object", refused(estimate(deep)));
 expect("NaN", refused(estimate({ ...story, training: { ...story.training, sequence_length: NaN } })));
 expect("Infinity", refused(estimate({ ...story, training: { ...story.training, hidden_dropout: Infinity } })));
 expect("a function", refused(estimate({ ...story, training: () => 1 })) || estimate({ ...story, training: () => 1 }).schema);
-expect("a bigint is a number", estimate({ ...story, training: { ...story.training, sequence_length: 4096n } }).schema === "wireplan.estimate/1");
+expect("a bigint", refused(estimate({ ...story, training: { ...story.training, sequence_length: 4096n } })));
 expect("a lone surrogate", refused(estimate({ ...story, model: "\ud800" })));
 expect("five megabytes", refused(estimate({ ...story, model: "x".repeat(5e6) })));
 expect("a path that is none", refused(explain("story", undefined)) && refused(explain("story", "step.nothing")));
 expect("a format of text", typeof toText("story", { unit: "GB" }) === "string" && refused(toText("story", { unit: "kB" })));
+// An answer stands for what was stated when it was given.
+const plan = { plan: "story", set: [["parallel.data_sharding", "fsdp"]] };
+const answer = estimate(plan);
+plan.set[0][1] = "ddp";
+expect("an answer keeps its statement", toText(answer).startsWith("Fits") && toText(plan).startsWith("Does not fit"));
+expect("and its assumptions", toText(answer).includes("Assumed") && !toText(answer.plan).includes("Assumed"));
+expect("a comparison too", toText(compare([answer, plan])).startsWith("1 of 2 plans fits") && toText(answer).startsWith("Fits"));
 expect("search is a promise", search("story") instanceof Promise);
 
 // A caller may keep asking: nothing of a request stays behind.

@@ -81,15 +81,15 @@ class Wireplan:
         return self.page.evaluate("() => window.wireplan.frames")
 
     def settle(self):
-        """Waits until nothing is drawn any more."""
+        """Waits until nothing is drawn any more: the counter stands still over three turns of the screen."""
+        turn = "() => new Promise(done => requestAnimationFrame(() => setTimeout(() => done(window.wireplan.frames), 20)))"
         before, same = -1, 0
-        for _ in range(100):
-            now = self.frames()
+        for _ in range(200):
+            now = self.page.evaluate(turn)
             same = same + 1 if now == before else 0
             if same == 3:
                 return
             before = now
-            self.page.wait_for_timeout(50)
         raise AssertionError("the page never stops drawing")
 
     def changes(self, read, act, timeout=5000):

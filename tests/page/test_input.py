@@ -81,7 +81,8 @@ def test_unit_and_theme_switches(visit):
     page = visit()
     page.settle()
     assert "GB" in page.answer() and "GiB" not in page.answer()
-    page.changes(page.answer, lambda: page.page.locator(".tools [data-unit=GiB]").click())
+    page.page.locator("[data-do=table]").click()
+    page.changes(page.answer, lambda: page.page.locator("[data-unit=GiB]").click())
     assert "GiB" in page.answer()
     ground = lambda: page.page.evaluate("getComputedStyle(document.body.parentNode).backgroundColor")  # noqa: E731
     page.changes(ground, lambda: page.page.locator("[data-do=theme]").click())

@@ -29,8 +29,9 @@ def test_fsdp_by_a_click_on_the_canvas_keeps_a_quarter_each(visit):
 
 
 def test_another_wiring_by_a_click_on_the_canvas_changes_the_time_and_not_the_bytes(visit):
-    page = visit("#v=1&m=mistral-7b-v0.1&c=dgx-a100-80gb~1~~4&ds=fsdp&gbs=64&md=none")
+    page = visit()
     page.settle()
+    page.changes(page.answer, lambda: page.click("strategy.fsdp"))
     step = lambda: page.value("step.time_s")  # noqa: E731
     bytes_before, time_before = states(page), step()
     wirings = [key for key in page.keys() if re.fullmatch(r"wiring\.[\w-]+", key)]

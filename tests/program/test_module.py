@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import ROOT
+from program import ROOT
 
 SITE = Path(os.environ.get("WIREPLAN_SITE", ROOT / "build/site"))
 LOADER = SITE.parent / "web/module/wireplan.mjs"  # before it is joined with api.mjs
@@ -67,15 +67,16 @@ def test_the_functions(wireplan, fsdp):
 
 
 def test_texts_are_those_of_the_program(wireplan, fsdp):
-    estimate = wireplan.json("estimate", fsdp)
-    text, gigabytes, markdown, csv, both = call(
-        ["toText", "story"], ["toText", "story", {"unit": "GB"}], ["toMarkdown", estimate], ["toCsv", estimate["plan"]],
-        ["toMarkdown", wireplan.json("compare", "story", fsdp)])
+    plan = wireplan.json("estimate", fsdp)["plan"]
+    text, gigabytes, markdown, csv, one, both = call(
+        ["toText", "story"], ["toText", "story", {"unit": "GB"}], ["toMarkdown", fsdp], ["toCsv", plan],
+        ["toMarkdown of", "estimate", "story"], ["toMarkdown of", "compare", ["story", fsdp]])
     assert text == wireplan("estimate", "story").out
     assert gigabytes == wireplan("estimate", "story", "--unit", "GB").out
-    assert markdown == wireplan("estimate", fsdp, "--markdown", "--unit", "GiB").out
+    assert markdown == wireplan("estimate", fsdp, "--markdown").out
     assert csv == wireplan("estimate", fsdp, "--csv").out
-    assert both == wireplan("compare", "story", fsdp, "--markdown", "--unit", "GiB").out
+    assert one == wireplan("estimate", "story", "--markdown").out
+    assert both == wireplan("compare", "story", fsdp, "--markdown").out
 
 
 def test_links(wireplan, fsdp):

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from conftest import ROOT
+from program import ROOT
 
 KINDS = ["scenarios", "models", "gpus", "nodes", "networks", "implementations", "measurements"]
 

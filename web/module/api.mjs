@@ -11,13 +11,12 @@ import createCore from "./core.mjs";
 
 let core;
 
-/** The version of the engine; empty until `ready`. */
-export let version = "";
+/** The version of the engine. */
+export const version = "0.1.0";
 
 /** Fulfilled when the functions below can be called. */
 export const ready = createCore().then((loaded) => {
   core = loaded;
-  version = core.UTF8ToString(core._wireplan_version());
 });
 ready.catch(() => {}); // whoever awaits it sees the error; nobody awaiting is no fault
 
@@ -30,7 +29,6 @@ function call(command, request) {
   try {
     json = JSON.stringify(request, (key, value) => {
       if (typeof value === "number" && !Number.isFinite(value)) throw new TypeError(`${key} is ${value}`);
-      if (typeof value === "bigint") return Number(value);
       return value;
     });
   } catch (error) {
@@ -46,15 +44,31 @@ function call(command, request) {
   return document;
 }
 
-// Where a plan is wanted, an answer may stand: the plan of an estimate, the plans of a comparison.
-const planOf = (stated) => (stated?.schema === "wireplan.estimate/1" ? stated.plan : stated);
+// Where a plan is wanted, an answer may stand: an estimate for its plan, a comparison for its plans. What was stated is kept
+// beside the estimate, since the plan in it has every default filled in and no longer says what was assumed.
+const statements = new WeakMap();
+const planOf = (stated) => (stated?.schema === "wireplan.estimate/1" ? statements.get(stated) ?? stated.plan : stated);
 const about = (stated) => (stated?.schema === "wireplan.compare/1" ? { plans: stated.estimates.map(planOf) } : { plan: planOf(stated) });
 
+function remember(estimate, stated) {
+  if (!estimate.errors) statements.set(estimate, typeof stated === "string" ? stated : JSON.parse(JSON.stringify(stated)));
+}
+
 /** Whether a plan fits, what travels, how long a step takes. A plan is a document, a scenario id or a link. */
-export const estimate = (plan) => call("estimate", planOf(plan));
+export function estimate(plan) {
+  const stated = planOf(plan);
+  const answer = call("estimate", stated);
+  remember(answer, stated);
+  return answer;
+}
 
 /** Plans side by side; the first is the baseline. */
-export const compare = (plans) => call("compare", { plans: Array.isArray(plans) ? plans.map(planOf) : plans });
+export function compare(plans) {
+  const stated = Array.isArray(plans) ? plans.map(planOf) : plans;
+  const answer = call("compare", { plans: stated });
+  answer.estimates?.forEach((estimate, i) => remember(estimate, stated[i]));
+  return answer;
+}
 
 /** Where one number of the estimate comes from: symbol, formula, the values put in, sources. */
 export const explain = (plan, path) => call("explain", { plan: planOf(plan), path });

@@ -145,8 +145,8 @@ export interface TextOptions {
 
 /** Fulfilled when the functions below can be called. */
 export const ready: Promise<void>;
-/** The version of the engine; empty until `ready`. */
-export let version: string;
+/** The version of the engine. */
+export const version: string;
 
 export function estimate(plan: Stated): Estimate | Errors;
 export function compare(plans: Stated[]): Comparison | Errors;

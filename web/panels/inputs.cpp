@@ -8,7 +8,7 @@ namespace wireplan {
 
 namespace {
 
-constexpr float kPad = 20, kRowHeight = 24, kRowPitch = 26, kGridPitch = 22, kLabelWidth = 128, kGridLabel = 72;
+constexpr float kPad = 20, kRowHeight = 24, kRowPitch = 26, kGridPitch = 22, kLabelWidth = 128, kShortLabel = 84, kGridLabel = 72;
 
 // Where drawing stands: rows are taken from the top.
 struct Column {
@@ -45,15 +45,19 @@ std::string draw_field(Ui& ui, const Field& f, Rect r) {
 Edit draw_row(Column& c, const std::vector<Field>& form, std::size_t first, std::size_t count) {
   Edit edit;
   const Field& f = form[first];
-  const bool wide = f.look == Look::segments && f.choices.size() > 2;
-  const float label = f.kind == FieldKind::preset ? 0 : wide ? 84 : kLabelWidth;
-  if (label > 0) text(c.ui, c.x, c.y + kRowHeight / 2, f.label, label_style(c.ui), Align::left, label - 6);
-  const float gap = 6, room = c.width() - label;
-  const float each = (room - gap * static_cast<float>(count - 1)) / static_cast<float>(count);
-  const float height = f.kind == FieldKind::preset ? 28 : kRowHeight;
+  const bool wide = (f.look == Look::segments && f.choices.size() > 2) || (count > 1 && f.section != "training");
+  const float label = f.kind == FieldKind::preset ? 0 : wide ? kShortLabel : std::min(kLabelWidth, c.width() * 0.47f);
+  if (label > 0) text(c.ui, c.x, c.y + kRowHeight / 2, f.label, label_style(c.ui), Align::left, label - 4);
+  // Fields that share a line get room for what stands in them.
+  const float gap = 6, height = f.kind == FieldKind::preset ? 28 : kRowHeight;
+  float wanted = 0;
+  for (std::size_t i = 0; i < count; ++i) wanted += text_width(c.ui, form[first + i].text, body_style(c.ui));
+  const float spare = c.width() - label - gap * static_cast<float>(count - 1) - wanted;
+  float x = c.x + label;
   for (std::size_t i = 0; i < count; ++i) {
-    const Rect r{c.x + label + static_cast<float>(i) * (each + gap), c.y, each, height};
+    const Rect r{x, c.y, text_width(c.ui, form[first + i].text, body_style(c.ui)) + spare / static_cast<float>(count), height};
     if (std::string value = draw_field(c.ui, form[first + i], r); !value.empty()) edit = {form[first + i].path, value};
+    x += r.w + gap;
   }
   c.y += height + (kRowPitch - kRowHeight);
   if (!f.hint.empty() && f.error.empty()) {

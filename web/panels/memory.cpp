@@ -10,7 +10,8 @@ namespace wireplan {
 
 namespace {
 
-constexpr float kBar = 18, kRow = 28, kNarrowRow = 56, kHead = 56, kAxis = 22, kLegend = 44, kRecipes = 34;
+constexpr float kBar = 18, kRow = 28, kNarrowRow = 56, kHead = 56, kAxis = 22, kLegend = 44, kNarrowLegend = 40, kRecipes = 34, kName = 84;
+constexpr std::size_t kNarrowColumns = 3;
 
 struct Part {
   std::string_view name;  // key of its words under "mem.part."
@@ -52,7 +53,7 @@ Scale scale_of(const AppState& state, float x, float width) {
 // 1, 2 or 5 times a power of ten, about six of them.
 double tick_step(double most) {
   double step = 1e-3;
-  for (int i = 0; step * 7 < most && i < 60; ++i) step *= i % 3 == 1 ? 2.5 : 2;
+  for (int i = 0; step * 9 < most && i < 60; ++i) step *= i % 3 == 1 ? 2.5 : 2;
   return step;
 }
 
@@ -71,7 +72,7 @@ void draw_bar(Ui& ui, const MemoryAnswer& m, Rect bar, const Scale& scale, ImU32
     if (whole.right() > line) fill(ui, {std::max(whole.x, line), bar.y, whole.right() - std::max(whole.x, line), bar.h}, faded(p.color, 0.4f));
     const TextStyle style = label_style(ui).in(label_on(p.color));
     const std::string value = ui.bytes(p.bytes);
-    if (inside.w >= 26 && inside.w == whole.w && text_width(ui, value, style) < inside.w - 4)
+    if (inside.w >= 26 && inside.w > 0.5f * whole.w && text_width(ui, value, style) < inside.w - 4)
       text(ui, inside.middle_x(), bar.middle_y(), value, style, Align::centre);
   }
   const float end = scale.at(below);
@@ -122,7 +123,7 @@ Edit draw_row(Ui& ui, const Alternative& a, Rect row, const Scale& scale, bool n
   if (a.chosen) fill(ui, {row.x, row.y, 3, row.h}, ui.colors->ink);
 
   const float middle = narrow ? row.y + 15 : row.middle_y(), left = row.x + 8;
-  text(ui, left, middle, a.label, a.chosen ? strong_style(ui) : body_style(ui), Align::left, narrow ? 0 : 72);
+  text(ui, left, middle, a.label, a.chosen ? strong_style(ui) : body_style(ui), Align::left, narrow ? 0 : kName - 12);
   if (narrow) {
     const float w = text(ui, row.right() - 8, middle, ui.bytes(m.need.value), strong_style(ui), Align::right);
     draw_verdict(ui, m, row.right() - 8 - std::max(w, 40.f) - 12, middle, true);
@@ -179,21 +180,21 @@ Edit draw_legend(Ui& ui, const MemoryAnswer& m, Rect area) {
   float words = 0;
   std::vector<float> widths;
   for (const Part& p : shown) words += widths.emplace_back(text_width(ui, ui.word("mem.part." + std::string(p.name)), tick_style(ui)) + 13);
-  const std::size_t per_line = words + 8 * static_cast<float>(shown.size()) > area.w ? (shown.size() + 1) / 2 : shown.size();
-  const bool folded = per_line < shown.size();
+  const bool folded = words + 8 * static_cast<float>(shown.size()) > area.w;
+  const std::size_t per_line = area.w < 480 ? kNarrowColumns : folded ? (shown.size() + 1) / 2 : shown.size();
   float x = area.x;
   const float gap = folded ? 0 : (area.w - words) / static_cast<float>(std::max<std::size_t>(shown.size() - 1, 1));
   for (std::size_t i = 0; i < shown.size(); ++i) {
     const Part& p = shown[i];
     const float width = folded ? area.w / static_cast<float>(per_line) : widths[i];
-    const float y = area.y + (folded && i >= per_line ? kLegend - 4 : 0);
+    const float y = area.y + static_cast<float>(i / per_line) * kNarrowLegend;
     if (folded) x = area.x + static_cast<float>(i % per_line) * width;
-    const Press item = press(ui, p.path, {x - 3, y, width, 36}, true, 3);
+    const Press item = press(ui, p.path, {x - 3, y, width - (folded ? 4.f : 0.f), 36}, true, 3);
     const Rect swatch{x, y + 5, 9, 9};
     fill(ui, swatch, p.color);
     if (p.hatched) hatch(ui, swatch, faded(ui.colors->bg1, 0.55f), 4);
-    text(ui, x + 13, y + 10, ui.word("mem.part." + std::string(p.name)), tick_style(ui).in(item.hovered ? ui.colors->ink : ui.colors->ink2), Align::left, width - 12);
-    text(ui, x + 13, y + 26, texts[i], body_style(ui));
+    text(ui, x + 13, y + 10, ui.word("mem.part." + std::string(p.name)), tick_style(ui).in(item.hovered ? ui.colors->ink : ui.colors->ink2), Align::left, width - (folded ? 18.f : 12.f));
+    text(ui, x + 13, y + 26, values[i] > 0 ? texts[i] : "0", body_style(ui));
     if (item.clicked) edit = {"view.explain", p.path};
     x += width + gap;
   }
@@ -229,7 +230,7 @@ Edit draw_recipes(Ui& ui, const AppState& state, Rect area, bool narrow) {
 
 float memory_height(const AppState& state, bool narrow) {
   const float rows = static_cast<float>(state.answer.shardings.size());
-  if (narrow) return 44 + rows * kNarrowRow + 24 + 2 * kLegend + 24 + 36 * static_cast<float>(state.answer.recipes.size()) + 16;
+  if (narrow) return 44 + rows * kNarrowRow + 28 + 3 * kNarrowLegend + 8 + 36 * static_cast<float>(state.answer.recipes.size()) + 12;
   return kHead + rows * kRow + kAxis + kLegend + kRecipes + 8;
 }
 
@@ -249,7 +250,7 @@ Edit draw_memory(Ui& ui, const AppState& state, Rect area) {
 
   const float rows = static_cast<float>(state.answer.shardings.size());
   const float top = area.y + (narrow ? 44 : kHead), pitch = narrow ? kNarrowRow : kRow, bottom = top + rows * pitch;
-  const Scale scale = narrow ? scale_of(state, inner.x, inner.w) : scale_of(state, inner.x + 76, inner.w - 76 - 168);
+  const Scale scale = narrow ? scale_of(state, inner.x, inner.w) : scale_of(state, inner.x + kName, inner.w - kName - 168);
   if (!narrow) draw_axis(ui, scale, top - 4, bottom + 2);
   float y = top;
   for (const Alternative& a : state.answer.shardings) {
@@ -261,7 +262,7 @@ Edit draw_memory(Ui& ui, const AppState& state, Rect area) {
   else text(ui, std::min(scale.at(m.capacity), inner.right() - 60), bottom + 10, format_bytes_with_unit(m.capacity, ui.unit), {11, Face::semibold, ui.colors->ink}, Align::centre);
   const float below = bottom + (narrow ? 28.f : kAxis + 6);
   take(draw_legend(ui, m, {inner.x, below, inner.w, kLegend}));
-  take(draw_recipes(ui, state, {inner.x, below + (narrow ? 2 * kLegend : kLegend - 4), inner.w, kRecipes}, narrow));
+  take(draw_recipes(ui, state, {inner.x, below + (narrow ? 3 * kNarrowLegend + 8 : kLegend - 4), inner.w, kRecipes}, narrow));
   return edit;
 }
 

@@ -11,7 +11,7 @@ namespace wireplan {
 
 namespace {
 
-constexpr float kStrip = 30;
+constexpr float kStrip = 42;
 
 std::size_t index(int i) { return static_cast<std::size_t>(i); }
 
@@ -59,10 +59,11 @@ Edit draw_link(Ui& ui, const Scene& s, const PlacedLink& placed) {
   const Link& l = s.graph.links[index(placed.link)];
   const float forward = s.forward[index(placed.link)], backward = s.backward[index(placed.link)];
   const ImU32 color = s.pale ? ui.colors->line2 : s.binds(placed.link) ? ui.colors->exposed : ui.colors->load;
-  if (placed.bent) {
+  if (placed.bent) {  // under the chips and up again
     const bool is_used = forward > 0 || backward > 0;
-    const float dip = (placed.a.y > 0 ? 1 : 0) * std::min(22.f, 8 + std::abs(placed.a.x - placed.b.x) * 0.06f);
-    ui.list->AddBezierCubic(placed.a, {placed.a.x, placed.a.y + dip}, {placed.b.x, placed.b.y + dip}, placed.b, is_used ? color : ui.colors->track, is_used ? 2.5f : 1.5f);
+    const float low = placed.a.y + placed.dip;
+    const ImVec2 way[] = {placed.a, {placed.a.x, low}, {placed.b.x, low}, placed.b};
+    ui.list->AddPolyline(way, 4, is_used ? color : ui.colors->line2, is_used ? 3.f : 1.5f);
     return {};
   }
   pipe(ui, placed.a, placed.b, placed.width, forward, backward, ui.colors->track, color);
@@ -173,17 +174,19 @@ void draw_strip(Ui& ui, const Scene& s, Rect strip) {
     return;
   }
   const std::string numbers = s.ring->bottleneck + " · " + bottleneck_numbers(ui, s);
+  const float first = strip.y + 13, second = strip.y + 28;
   ui.mark("wiring.bottleneck", strip);
   if (!s.is_bottleneck) {
     const std::string_view says = ui.word(s.pale ? "wire.would_bind" : "wire.none");
-    text(ui, strip.x + 2, strip.middle_y(), std::string(says) + " " + numbers, label_style(ui).in(s.pale ? ui.colors->ink3 : ui.colors->ink2), Align::left, strip.w);
+    text(ui, strip.x + 2, first, std::string(says) + " " + numbers, label_style(ui).in(s.pale ? ui.colors->ink3 : ui.colors->ink2), Align::left, strip.w);
+    text(ui, strip.x + 2, second, bottleneck_nominal(ui, s), tick_style(ui), Align::left, strip.w);
     return;
   }
   fill(ui, strip, ui.colors->exp_bg, 4);
   outline(ui, strip, ui.colors->exp, 4);
-  const float w = text(ui, strip.x + 10, strip.middle_y(), ui.word("wire.bottleneck"), {12, Face::semibold, ui.colors->exp});
-  const float nominal = strip.w > 420 ? text(ui, strip.right() - 10, strip.middle_y(), bottleneck_nominal(ui, s), tick_style(ui).in(ui.colors->ink2), Align::right, strip.w * 0.45f) : 0;
-  text(ui, strip.x + 22 + w, strip.middle_y(), numbers, label_style(ui).in(ui.colors->ink), Align::left, strip.w - w - nominal - 44);
+  const float w = text(ui, strip.x + 10, first, ui.word("wire.bottleneck"), {12, Face::semibold, ui.colors->exp});
+  text(ui, strip.x + 22 + w, first, numbers, label_style(ui).in(ui.colors->ink), Align::left, strip.w - w - 30);
+  text(ui, strip.x + 10, second, bottleneck_nominal(ui, s), tick_style(ui).in(ui.colors->ink2), Align::left, strip.w - 20);
 }
 
 // Network above a node that is one of several.

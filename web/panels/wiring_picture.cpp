@@ -148,15 +148,17 @@ class Drawing {
         const ImVec2 bottom{x, low.y}, top{x, high.bottom()};
         placed.a = &low == &a ? bottom : top;
         placed.b = &low == &a ? top : bottom;
-      } else if (is_next_to(left, right)) {
+      } else if (is_next_to(left, right) && right.x - left.right() >= 14) {
         const float y = std::floor(left.middle_y()) + (kind(l.a) == ComponentKind::gpu ? 1.f : 0.f);
         placed.a = {&left == &a ? left.right() : right.x, y};
         placed.b = {&left == &a ? right.x : left.right(), y};
       } else {
         placed.bent = true;
+        const float span = (right.x - left.x) / std::max(left.w + 4, 8.f);
         const bool below = kind(l.a) == ComponentKind::gpu;
         placed.a = {a.middle_x(), below ? a.bottom() : a.y};
         placed.b = {b.middle_x(), below ? b.bottom() : b.y};
+        placed.dip = (below ? 1.f : -1.f) * std::min(4 + 2 * span, 18.f);
       }
       picture_.links.push_back(placed);
     }

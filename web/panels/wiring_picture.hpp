@@ -13,7 +13,8 @@ struct PlacedLink {
   int link = 0;        // index into graph.links
   ImVec2 a, b;         // ends, at component a and at component b
   float width = 4;
-  bool bent = false;   // not between neighbours: drawn as a curve
+  bool bent = false;   // not between neighbours, or too close to be seen: led around below (above) them
+  float dip = 0;       // how far
 };
 
 struct Ground {        // a socket or the node

@@ -1,5 +1,6 @@
 // The answer sentence, what is wrong with the last edit, where to start and what to change first.
 import { $, announce, element, set } from "./dom.mjs";
+import { text as ofCanvas } from "./words.mjs";
 
 function pieces(answer, numbers) {
   return answer.map(({ text, tone, key }) => {
@@ -25,28 +26,30 @@ export function showAnswer(state) {
   announce(sentence(state.answer));
 }
 
-// Nearest valid values as buttons: given as a list, or read off the sentence when they are single words.
-export function nearest(error) {
-  if (error.nearest?.length) return error.nearest.map(String);
-  const list = /Nearest(?: valid)?: ([^.]*(?:\.\d[^.]*)*)/.exec(error.text)?.[1];
-  const words = list?.split(/,? or |, /).map((word) => word.trim()) ?? [];
-  return words.every((word) => /^[\w.+-]+$/.test(word)) ? words : [];
+// "… Nearest: 60 or 64" with the values as buttons, where they are single words.
+function withNearest({ path, text }, edit) {
+  const [, before, list, after] = /^(.*\bNearest(?: valid)?: )([\w.+-]+(?:(?:, | or |, or )[\w.+-]+)*?)(\.?)$/.exec(text) ?? [];
+  if (!path || !list) return [text];
+  const parts = list.split(/(, or | or |, )/);
+  const button = (value) =>
+    element("button", { type: "button", "aria-label": `set ${path} to ${value}`, onclick: () => edit(path, value) }, value);
+  return [before, ...parts.map((part, i) => (i % 2 ? part : button(part))), after];
 }
 
 export function showErrors(state, edit) {
   const box = $("#errors");
-  box.hidden = !state.errors?.length;
-  $("#form-answer")?.classList.toggle("stale", Boolean(state.stale));
+  box.hidden = !state.errors.length;
+  $("#form-answer")?.classList.toggle("stale", state.stale);
+  const now = JSON.stringify(state.errors);
+  if (box.dataset.shown === now) return;
+  box.dataset.shown = now;
   box.replaceChildren(
-    ...(state.errors ?? []).slice(0, 3).map((error) =>
+    ...state.errors.slice(0, 3).map((error) =>
       element(
         "div",
-        { "data-path": error.path, "data-error": true },
+        { "data-path": error.path },
         error.path ? element("code", {}, error.path) : null,
-        element("b", {}, error.text),
-        ...(error.path ? nearest(error) : []).map((value) =>
-          element("button", { type: "button", "aria-label": `set ${error.path} to ${value}`, onclick: () => edit(error.path, value) }, value),
-        ),
+        element("b", {}, ...withNearest(error, edit)),
       ),
     ),
   );
@@ -85,7 +88,7 @@ export function showAlternatives(document_, edit) {
         element("span", {}, label),
         element("b", { class: "delta" }, time ?? ""),
         element("span", { class: "delta" }, memory ?? ""),
-        element("button", { type: "button", "aria-label": `Try ${label}`, onclick: () => edit(edits) }, "Try"),
+        element("button", { type: "button", "aria-label": `${ofCanvas("change.try", "Try")} ${label}`, onclick: () => edit(edits) }, ofCanvas("change.try", "Try")),
       ),
     ),
   );

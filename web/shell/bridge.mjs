@@ -19,6 +19,7 @@ export async function startApp(canvas, link, hooks, guard) {
     state: () => read("page_state", null),
     form: () => read("page_form", []),
     scenarios: () => read("page_scenarios", []),
+    words: () => read("page_words", {}),
     alternatives: () => read("page_alternatives", null),
     explanation: (path) => read("page_explain", null, path),
     rect: (key) => read("page_rect", null, key),

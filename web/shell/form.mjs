@@ -1,54 +1,66 @@
 // The plan as a form of real inputs: the editor on phones, and everybody's who does not use the canvas.
 import { $, element, set } from "./dom.mjs";
 import { pick } from "./picker.mjs";
+import { text, word } from "./words.mjs";
 
-const fields = new Map();  // path → {node, shape, show}
-let sections = "";
+const fields = new Map();  // path → what is shown of it
+let order = "";
 
-const shapeOf = (field) => `${field.kind}:${(field.choices ?? []).map((c) => `${c.value}|${c.label}`).join()}`;
-const asGrid = (choices) => choices.length <= 8 && choices.every(({ label }) => label.length <= 10);
+// Buttons side by side where they fit one row of a phone; sizes that cannot be taken now may drop out of it.
+const asGrid = (choices) => choices.length <= 8 && choices.reduce((sum, { label }) => sum + Math.max(48, 24 + 8 * label.length), 0) <= 300;
+const shapeOf = ({ kind, label, choices = [] }) => [kind, label, ...choices.map((c) => `${c.value}|${c.label}`)].join();
 
 export function showForm(form, table, edit) {
-  const now = table.map((field) => `${field.section}/${field.path}/${shapeOf(field)}`).join();
-  if (now !== sections) build(form, table, edit);
-  sections = now;
+  const now = table.map(({ section, path }) => `${text(`in.section.${section}`, section)}/${path}`).join();
+  if (now !== order) arrange(form, table);
+  order = now;
   for (const field of table) {
-    const { node, show, hint, wrong } = fields.get(field.path);
-    node.classList.toggle("invalid", Boolean(field.error));
-    set(hint, field.error ? "" : (field.hint ?? ""));
-    hint.hidden = !hint.textContent;
-    set(wrong, field.error ?? "");
-    wrong.hidden = !field.error;
-    show(field);
+    const shown = fields.get(field.path);
+    if (shown.shape !== shapeOf(field)) build(shown, field, edit);
+    shown.node.classList.toggle("invalid", Boolean(field.error));
+    set(shown.hint, field.error ? "" : (field.hint ?? ""));
+    shown.hint.hidden = !shown.hint.textContent;
+    set(shown.wrong, field.error ?? "");
+    shown.wrong.hidden = !field.error;
+    shown.show(field);
   }
 }
 
-function build(form, table, edit) {
-  const focused = document.activeElement?.closest?.(".field")?.dataset.field;
-  const scroll = form.scrollTop;
+// An empty place for every field, by section.
+function arrange(form, table) {
   fields.clear();
   form.replaceChildren();
-  let set_ = null;
+  let box = null;
   let section = null;
   for (const field of table) {
     if (field.section !== section) {
       section = field.section;
-      set_ = element("fieldset", {}, element("legend", {}, section));
-      form.append(set_);
+      box = element("fieldset", {}, element("legend", {}, text(`in.section.${section}`, section)));
+      form.append(box);
     }
-    const id = `field-${field.path}`;
-    const control = CONTROLS[field.kind](field, id, (value) => edit(field.path, value));
-    const hint = element("div", { class: "hint", id: `${id}-hint` });
-    const wrong = element("div", { class: "wrong", id: `${id}-wrong`, role: "alert" });
-    const label = control.group
-      ? element("span", { class: "label", id: `${id}-label` }, field.label)
-      : element("label", { for: id }, field.label);
-    const node = element("div", { class: `field${control.full ? " full" : ""}`, "data-field": field.path }, label, control.node, hint, wrong);
-    set_.append(node);
-    fields.set(field.path, { node, hint, wrong, show: control.show });
+    const node = element("div", { class: "field", "data-field": field.path });
+    box.append(node);
+    fields.set(field.path, { node });
   }
-  form.scrollTop = scroll;
-  if (focused) $(`[data-field="${CSS.escape(focused)}"] :is(input:checked, input, select, button)`, form)?.focus();
+}
+
+// Only the field whose choices changed is made anew, so that the others keep the focus.
+function build(shown, field, edit) {
+  const { node } = shown;
+  const focused = node.contains(document.activeElement);
+  const id = `field-${field.path}`;
+  const control = CONTROLS[field.kind](field, id, (value) => edit(field.path, value));
+  shown.shape = shapeOf(field);
+  shown.show = control.show;
+  shown.hint = element("div", { class: "hint", id: `${id}-hint` });
+  shown.wrong = element("div", { class: "wrong", id: `${id}-wrong`, role: "alert" });
+  const label = control.group
+    ? element("span", { class: "label", id: `${id}-label` }, field.label)
+    : element("label", { for: id }, field.label);
+  node.classList.toggle("full", Boolean(control.full));
+  node.replaceChildren(label, control.node, shown.hint, shown.wrong);
+  control.show(field);
+  if (focused) ($("input:checked", node) ?? $("input, select, button", node))?.focus();
 }
 
 const described = (id) => `${id}-hint ${id}-wrong`;
@@ -61,8 +73,8 @@ const CONTROLS = {
       const to = neighbour(latest, direction);
       if (to !== null) post(to);
     };
-    const less = element("button", { type: "button", "aria-label": `Less ${field.label}`, onclick: move(-1) }, "−");
-    const more = element("button", { type: "button", "aria-label": `More ${field.label}`, onclick: move(1) }, "+");
+    const less = element("button", { type: "button", "aria-label": `${word("less", "Less")}: ${field.label}`, onclick: move(-1) }, "−");
+    const more = element("button", { type: "button", "aria-label": `${word("more", "More")}: ${field.label}`, onclick: move(1) }, "+");
     input.addEventListener("change", () => post(input.value.trim()));
     input.addEventListener("keydown", (event) => {
       if (event.key !== "Enter") return;
@@ -73,8 +85,8 @@ const CONTROLS = {
       node: element("div", { class: "number" }, less, input, more),
       show(now) {
         latest = now;
-        const text = String(now.text ?? now.value ?? "");
-        if (document.activeElement !== input || !now.error) input.value = text;
+        const words = String(now.text ?? now.value ?? "");
+        if (document.activeElement !== input || !now.error) input.value = words;
         input.setAttribute("aria-invalid", String(Boolean(now.error)));
         less.disabled = neighbour(now, -1) === null;
         more.disabled = neighbour(now, 1) === null;
@@ -95,9 +107,9 @@ const CONTROLS = {
       full: true,
       show(now) {
         latest = now;
-        const text = String(now.text ?? now.value ?? "");
-        set(button, text);
-        button.setAttribute("aria-label", `${field.label}: ${text}`);
+        const words = String(now.text ?? now.value ?? "");
+        set(button, words);
+        button.setAttribute("aria-label", `${field.label}: ${words}`);
       },
     };
   },
@@ -120,6 +132,7 @@ function grid(field, id, post) {
       now.choices.forEach(({ value, enabled, why }, i) => {
         inputs[i].checked = String(value) === String(now.value);
         inputs[i].disabled = enabled === false && !inputs[i].checked;
+        labels[i].hidden = inputs[i].disabled && i > 3;
         labels[i].title = enabled === false ? (why ?? "") : "";
       });
     },

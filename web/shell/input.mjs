@@ -28,7 +28,13 @@ export function guardKeys(canvas) {
 // `flows()`: the canvas is part of a scrolling page, so wheel and finger move the page.
 export function guardPointer(canvas, flows) {
   const early = { capture: true, passive: false };
-  canvas.addEventListener("mousedown", () => canvas.focus({ preventScroll: true }));
+  // The ring is for those who came by keyboard.
+  canvas.addEventListener("mousedown", () => {
+    canvas.classList.add("pointed");
+    canvas.focus({ preventScroll: true });
+  });
+  canvas.addEventListener("keydown", () => canvas.classList.remove("pointed"));
+  canvas.addEventListener("blur", () => canvas.classList.remove("pointed"));
   canvas.addEventListener("contextmenu", (event) => event.preventDefault());
   window.addEventListener(
     "wheel",

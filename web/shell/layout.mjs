@@ -1,5 +1,7 @@
 // Where the canvas stands: filling the window, or as high as its panels in a page that scrolls.
 
+import { word } from "./words.mjs";
+
 const NARROW = matchMedia("(max-width: 719px)");
 export const isNarrow = () => NARROW.matches;
 
@@ -47,7 +49,7 @@ export function keepContext(canvas, app, notice) {
   let lost = null;
   canvas.addEventListener("webglcontextlost", (event) => {
     event.preventDefault();
-    lost = setTimeout(() => notice("The graphics driver was reset; redrawing."), 5000);
+    lost = setTimeout(() => notice(word("reset", "The graphics driver was reset; redrawing.")), 5000);
   });
   canvas.addEventListener("webglcontextrestored", () => {
     clearTimeout(lost);

@@ -10,6 +10,7 @@ import { isNarrow, keepContext, layOut, slimOnScroll } from "./layout.mjs";
 import { editText } from "./overlay.mjs";
 import { pick } from "./picker.mjs";
 import { showResults, toggleResults } from "./results.mjs";
+import { speak, word } from "./words.mjs";
 
 const root = document.documentElement;
 const canvas = $("#canvas");
@@ -42,18 +43,20 @@ function show() {
   if (!now) return;
   const first = state === null;
   state = now;
+  if (state.language !== root.lang || first) speak(state.language, app.words()).then(changed);
   showAnswer(state);
   showErrors(state, edit);
   showResults(state.rows);
   showChips(app.scenarios(), open);
   showAlternatives(app.alternatives(), (edits) => edits.forEach(([path, value]) => app.edit(path, value)));
   if (form?.open) showForm($("form", form), app.form(), edit);
+  for (const button of $$("[data-language]")) button.setAttribute("aria-pressed", String(button.dataset.language === state.language));
   for (const button of $$("[data-unit]")) button.setAttribute("aria-pressed", String(button.dataset.unit === state.unit));
   for (const button of $$('[data-do="undo"]')) button.disabled = !state.can_undo;
   for (const button of $$('[data-do="redo"]')) button.disabled = !state.can_redo;
   const summary = $("#summary");
   if (summary) set(summary, state.summary ?? "");
-  canvas.setAttribute("aria-label", `The plan, drawn. ${sentence(state.answer)} The form and the table hold the same numbers.`);
+  canvas.setAttribute("aria-label", `${word("drawn", "The plan, drawn. The form and the table hold the same numbers.")} ${sentence(state.answer)}`);
   showFooter();
   if (first) place.unchanged = state.link;
   else if (state.link !== place.unchanged || location.hash) place.show(state.link);
@@ -61,7 +64,7 @@ function show() {
 }
 
 function showFooter() {
-  set($("#version"), `Wireplan ${state.version ?? ""}${state.presets_date ? ` · presets ${state.presets_date}` : ""}`);
+  set($("#version"), `Wireplan ${state.version}`);
   const link = $("#link");
   link.href = embedded ? `index.html${state.link}` : state.link;
   if (!embedded) set(link, state.link);
@@ -76,22 +79,25 @@ function explain(path) {
   if (app.pictures && !isNarrow() && !embedded) return;  // the canvas shows it beside the pictures
   const document_ = app.explanation(path);
   const label = state.rows.find((row) => row.path === path)?.label;
-  if (document_?.formula) showExplanation(explanation, document_, label, explain);
+  if (document_?.formula) showExplanation(explanation, document_, label, state.unit, explain);
 }
 
 async function share(button) {
   const to = new URL(state.link, embedded ? new URL("index.html", location.href) : location.href);
   await copy(to.href);
-  said(button, "Link copied");
+  said(button, word("link_copied", "Link copied"));
 }
 
-function said(button, text) {
-  announce(text);
-  const label = button.dataset.label ?? button.textContent;
-  button.dataset.label = label;
-  button.textContent = text;
-  clearTimeout(Number(button.dataset.timer));
-  button.dataset.timer = setTimeout(() => { button.textContent = label; }, 1500);
+// Says it in the button's own place for a moment, and to screen readers.
+const resting = new WeakMap();
+function said(button, words) {
+  announce(words);
+  if (!resting.has(button)) resting.set(button, button.textContent);
+  button.textContent = words;
+  setTimeout(() => {
+    if (button.textContent === words) button.textContent = resting.get(button);
+    resting.delete(button);
+  }, 1500);
 }
 
 const ACTIONS = {
@@ -110,13 +116,14 @@ const ACTIONS = {
 document.addEventListener("click", async (event) => {
   const button = event.target.closest?.("button");
   if (!button || !app) return;
-  const { do: action, unit, copy: format, key } = button.dataset;
+  const { do: action, unit, language, copy: format, key } = button.dataset;
   if (action) ACTIONS[action](button);
   else if (unit) app.view("unit", unit);
+  else if (language) app.view("language", language);
   else if (key) explain(key);
   else if (format) {
     await copy(app.text(format));
-    said(button, "Copied");
+    said(button, word("copied", "Copied"));
   }
 });
 
@@ -140,7 +147,6 @@ $("#form form")?.addEventListener("submit", (event) => event.preventDefault());
 // ---------------------------------------------------------------- canvas → page
 const hooks = {
   onChange: changed,
-  copyText: (text) => copy(text).then(() => announce("Copied")),
   editText(path, x, y, width, height, value) {
     editText(stage, { x, y, width, height, value, label: path }, (text) => edit(path, text));
   },
@@ -168,22 +174,30 @@ window.wireplan = {
 const place = address(!embedded, (link) => app?.open(link));
 const colours = theme(!embedded, (now) => {
   app?.view("theme", now);
-  $('[data-do="theme"]')?.setAttribute("aria-label", now === "dark" ? "Light theme" : "Dark theme");
+  $('[data-do="theme"]')?.setAttribute("aria-label", now === "dark" ? word("light", "Light theme") : word("dark", "Dark theme"));
 });
 colours.show();
+
+function followContrast() {
+  const more = matchMedia("(prefers-contrast: more)");
+  const tell = () => app.view("contrast", more.matches ? "more" : "normal");
+  more.addEventListener("change", tell);
+  if (more.matches) tell();
+}
 
 async function start() {
   guardPointer(canvas, isNarrow);
   app = await startApp(canvas, place.link, hooks, () => guardKeys(canvas));
   useFonts(app);
   colours.show();
+  followContrast();
   if (app.pictures) {
     measure = layOut(app, stage);
     wakeOnInput(canvas, app.wake);
     keepContext(canvas, app, notice);
   } else {
     root.dataset.pictures = "none";
-    notice("Pictures need WebGL 2; the form and the table give the same numbers.");
+    notice(word("nogl", "Pictures need WebGL 2; the form and the table give the same numbers."));
     toggleResults(true);
   }
   if (!embedded) slimOnScroll($("#answer"), $("#slim"));

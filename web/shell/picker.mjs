@@ -1,5 +1,6 @@
 // A list with a search field, over the canvas or in the form: presets by name, typed in a real input.
 import { element } from "./dom.mjs";
+import { word } from "./words.mjs";
 
 const HEIGHT = 360;
 let close = () => {};
@@ -10,7 +11,7 @@ export function pick(anchor, choices, chosen, label, done) {
   const back = document.activeElement;
   const input = element("input", {
     type: "text", role: "combobox", "aria-expanded": "true", "aria-controls": "pick-list", "aria-autocomplete": "list",
-    "aria-label": label, autocomplete: "off", spellcheck: "false", placeholder: "Search",
+    "aria-label": label, autocomplete: "off", spellcheck: "false", placeholder: word("search", "Search"),
   });
   const list = element("div", { role: "listbox", id: "pick-list", "aria-label": label });
   const box = element("div", { class: "pick" }, input, list);
@@ -48,7 +49,7 @@ export function pick(anchor, choices, chosen, label, done) {
           choice.detail || choice.why ? element("span", {}, choice.enabled === false ? choice.why : choice.detail) : null,
         ),
       }));
-    list.replaceChildren(...(shown.length ? shown.map(({ node }) => node) : [element("p", {}, "Nothing of that name")]));
+    list.replaceChildren(...(shown.length ? shown.map(({ node }) => node) : [element("p", {}, word("no_match", "Nothing of that name"))]));
     mark(Math.max(0, words.length ? 0 : shown.findIndex(({ choice }) => choice.value === chosen)));
   };
   const take = (index) => {

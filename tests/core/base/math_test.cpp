@@ -23,7 +23,8 @@ double relative(double got, double expected) {
 
 TEST_CASE("exponential agrees with the C library", "[base]") {
   double worst = 0;
-  for (int i = -745000; i <= 709700; i += 97) worst = std::max(worst, relative(exponential(i / 1000.0), std::exp(i / 1000.0)));
+  for (int i = -745000; i <= 709700; i += 97)
+    worst = std::max(worst, relative(exponential(i / 1000.0), std::exp(i / 1000.0)));
   for (int i = -1000; i <= 1000; ++i) worst = std::max(worst, relative(exponential(i * 1e-9), std::exp(i * 1e-9)));
   CHECK(worst < kTolerance);
 }
@@ -32,7 +33,8 @@ TEST_CASE("natural_log agrees with the C library", "[base]") {
   std::mt19937_64 random(1);
   double worst = 0;
   for (int i = 0; i < 100000; ++i) {
-    const double x = std::ldexp(1 + static_cast<double>(random() >> 11) * 0x1p-53, static_cast<int>(random() % 2098) - 1074);
+    const double x =
+        std::ldexp(1 + static_cast<double>(random() >> 11) * 0x1p-53, static_cast<int>(random() % 2098) - 1074);
     worst = std::max(worst, relative(natural_log(x), std::log(x)));
   }
   // Near 1 the logarithm vanishes; it must keep its digits.
@@ -45,7 +47,9 @@ TEST_CASE("natural_log agrees with the C library", "[base]") {
 
 TEST_CASE("power agrees with the C library", "[base]") {
   std::mt19937_64 random(2);
-  const auto uniform = [&](double low, double high) { return low + (high - low) * (static_cast<double>(random() >> 11) * 0x1p-53); };
+  const auto uniform = [&](double low, double high) {
+    return low + (high - low) * (static_cast<double>(random() >> 11) * 0x1p-53);
+  };
   double worst = 0;
   for (int i = 0; i < 100000; ++i) {
     const double base = std::ldexp(uniform(1, 2), static_cast<int>(random() % 600) - 300), exponent = uniform(-3, 3);

@@ -62,17 +62,22 @@ TEST_CASE("each broken field of a cluster has an error of its own", "[describe]"
           {"cluster.gpus_per_node", "1 to 8", [](Cluster& c) { c.gpus_per_node = 0; }},
           {"cluster.network", "<fabric>", [](Cluster& c) { c.nodes = 2; }},
           {"cluster.network.nic_bytes_per_s", "1000000 to 100000000000000", [](Cluster& c) { c.network = Network{}; }},
-          {"cluster.network.oversubscription", "1 to", [](Cluster& c) { c.network = Network{.nic_rate = BytesPerSecond(1e9), .oversubscription = 0.5}; }},
+          {"cluster.network.oversubscription", "1 to",
+           [](Cluster& c) { c.network = Network{.nic_rate = BytesPerSecond(1e9), .oversubscription = 0.5}; }},
           {"cluster.node.gpus", "1 to 1024", [](Cluster& c) { c.node.gpus = 0; }},
           {"cluster.node.gpu.memory_bytes", "1000000 to", [](Cluster& c) { c.node.gpu.memory = Bytes(-1); }},
-          {"cluster.node.gpu.hbm_bytes_per_s", "1000000 to", [](Cluster& c) { c.node.gpu.hbm = BytesPerSecond(1e300); }},
+          {"cluster.node.gpu.hbm_bytes_per_s", "1000000 to",
+           [](Cluster& c) { c.node.gpu.hbm = BytesPerSecond(1e300); }},
           {"cluster.node.p2p", "a row of 0 and 1", [](Cluster& c) { c.node.p2p_matrix = "01/10"; }},
           {"cluster.node.wiring.kind", "pcie-switch | pcie-host | graph", [](Cluster& c) { c.node.gpu.nvlink = {}; }},
-          {"cluster.node.wiring.groups", "every GPU in one group", [](Cluster& c) { c.node.wiring.groups = {{.gpus = {0, 1, 2, 3, 4, 5, 6}}}; }},
-          {"cluster.node.wiring.groups.0.gpus.8", "a GPU index, 0 to 7", [](Cluster& c) { c.node.wiring.groups = {{.gpus = {0, 1, 2, 3, 4, 5, 6, 7, 8}}}; }},
+          {"cluster.node.wiring.groups", "every GPU in one group",
+           [](Cluster& c) { c.node.wiring.groups = {{.gpus = {0, 1, 2, 3, 4, 5, 6}}}; }},
+          {"cluster.node.wiring.groups.0.gpus.8", "a GPU index, 0 to 7",
+           [](Cluster& c) { c.node.wiring.groups = {{.gpus = {0, 1, 2, 3, 4, 5, 6, 7, 8}}}; }},
           {"cluster.node.wiring.groups.1.gpus.0", "each GPU in one group",
            [](Cluster& c) { c.node.wiring.groups = {{.gpus = {0, 1, 2, 3, 4, 5, 6, 7}}, {.gpus = {3}}}; }},
-          {"cluster.node.wiring.links", "at least one", [](Cluster& c) { c.node.wiring.kind = WiringKind::nvlink_mesh; }},
+          {"cluster.node.wiring.links", "at least one",
+           [](Cluster& c) { c.node.wiring.kind = WiringKind::nvlink_mesh; }},
           {"cluster.node.wiring.links", "each pair once",
            [](Cluster& c) {
              c.node.wiring.kind = WiringKind::nvlink_mesh;
@@ -83,7 +88,8 @@ TEST_CASE("each broken field of a cluster has an error of its own", "[describe]"
              c.node.wiring.kind = WiringKind::nvlink_mesh;
              c.node.wiring.mesh = {{1, 1, 1}};
            }},
-          {"cluster.node.wiring.pairs", "at least one", [](Cluster& c) { c.node.wiring.kind = WiringKind::nvlink_pairs; }},
+          {"cluster.node.wiring.pairs", "at least one",
+           [](Cluster& c) { c.node.wiring.kind = WiringKind::nvlink_pairs; }},
       },
       sound_cluster());
 }
@@ -91,13 +97,23 @@ TEST_CASE("each broken field of a cluster has an error of its own", "[describe]"
 TEST_CASE("a wiring graph must join all GPUs by links whose rate is known", "[describe]") {
   check_each(
       {
-          {"cluster.node.wiring.links", "a path between every two GPUs", [](Cluster& c) { c.node.wiring.graph.links.pop_back(); }},
-          {"cluster.node.wiring.links.0", "two different components", [](Cluster& c) { c.node.wiring.graph.links.insert(c.node.wiring.graph.links.begin(), {.a = 1, .b = 1, .width = 1}); }},
-          {"cluster.node.wiring.links.2", "two different components", [](Cluster& c) { c.node.wiring.graph.links.push_back({.a = 0, .b = 7, .width = 1}); }},
-          {"cluster.node.wiring.links.1.bytes_per_s", "generation with lanes", [](Cluster& c) { c.node.wiring.graph.links[1].width = 0; }},
-          {"cluster.node.wiring.components", "each id once", [](Cluster& c) { c.node.wiring.graph.components[2].id = "gpu0"; }},
+          {"cluster.node.wiring.links", "a path between every two GPUs",
+           [](Cluster& c) { c.node.wiring.graph.links.pop_back(); }},
+          {"cluster.node.wiring.links.0", "two different components",
+           [](Cluster& c) {
+             c.node.wiring.graph.links.insert(c.node.wiring.graph.links.begin(), {.a = 1, .b = 1, .width = 1});
+           }},
+          {"cluster.node.wiring.links.2", "two different components",
+           [](Cluster& c) { c.node.wiring.graph.links.push_back({.a = 0, .b = 7, .width = 1}); }},
+          {"cluster.node.wiring.links.1.bytes_per_s", "generation with lanes",
+           [](Cluster& c) { c.node.wiring.graph.links[1].width = 0; }},
+          {"cluster.node.wiring.components", "each id once",
+           [](Cluster& c) { c.node.wiring.graph.components[2].id = "gpu0"; }},
           {"cluster.node.wiring.components", "as many GPUs as the node has, 2",
-           [](Cluster& c) { c.node.wiring.graph.components.push_back({"gpu2", ComponentKind::gpu}); c.node.wiring.graph.links.push_back({.a = 3, .b = 2, .width = 16}); }},
+           [](Cluster& c) {
+             c.node.wiring.graph.components.push_back({"gpu2", ComponentKind::gpu});
+             c.node.wiring.graph.links.push_back({.a = 3, .b = 2, .width = 16});
+           }},
       },
       graph_cluster());
 }

@@ -27,8 +27,10 @@ TEST_CASE("each broken field of a model has an error of its own", "[describe]") 
       {"model.hidden_size", "1 to 1000000", [](Model& m) { m.hidden_size = -4096; }},
       {"model.num_layers", "1 to 100000", [](Model& m) { m.num_layers = 1'000'000'000'000'000; }},
       {"model.num_attention_heads", "1 to 100000", [](Model& m) { m.num_attention_heads = 0; }},
-      {"model.num_key_value_heads", "a divisor of num_attention_heads, 32", [](Model& m) { m.num_key_value_heads = 5; }},
-      {"model.num_key_value_heads", "a divisor of num_attention_heads, 32", [](Model& m) { m.num_key_value_heads = 64; }},
+      {"model.num_key_value_heads", "a divisor of num_attention_heads, 32",
+       [](Model& m) { m.num_key_value_heads = 5; }},
+      {"model.num_key_value_heads", "a divisor of num_attention_heads, 32",
+       [](Model& m) { m.num_key_value_heads = 64; }},
       {"model.head_dim", "1 to", [](Model& m) { m.head_dim = 0; }},
       {"model.intermediate_size", "1 to", [](Model& m) { m.intermediate_size = 0; }},
       {"model.vocab_size", "1 to 100000000", [](Model& m) { m.vocab_size = 0; }},
@@ -42,12 +44,21 @@ TEST_CASE("each broken field of a model has an error of its own", "[describe]") 
       {"model.moe.experts_per_token", "at most num_experts, 8",
        [](Model& m) { m.moe = MixtureOfExperts{.num_experts = 8, .experts_per_token = 9, .intermediate_size = 1}; }},
       {"model.moe.first_dense_layers", "below num_layers, 32",
-       [](Model& m) { m.moe = MixtureOfExperts{.num_experts = 8, .experts_per_token = 2, .intermediate_size = 1, .first_dense_layers = 32}; }},
+       [](Model& m) {
+         m.moe = MixtureOfExperts{
+             .num_experts = 8, .experts_per_token = 2, .intermediate_size = 1, .first_dense_layers = 32};
+       }},
       {"model.moe.every", "num_layers, 32",
-       [](Model& m) { m.moe = MixtureOfExperts{.num_experts = 8, .experts_per_token = 2, .intermediate_size = 1, .every = 33}; }},
+       [](Model& m) {
+         m.moe = MixtureOfExperts{.num_experts = 8, .experts_per_token = 2, .intermediate_size = 1, .every = 33};
+       }},
       {"model.moe.shared_gate", "false",
-       [](Model& m) { m.moe = MixtureOfExperts{.num_experts = 8, .experts_per_token = 2, .intermediate_size = 1, .shared_gate = true}; }},
-      {"model.mla.kv_lora_rank", "1 to", [](Model& m) { m.mla = LatentAttention{.qk_nope_head_dim = 1, .v_head_dim = 1}; }},
+       [](Model& m) {
+         m.moe =
+             MixtureOfExperts{.num_experts = 8, .experts_per_token = 2, .intermediate_size = 1, .shared_gate = true};
+       }},
+      {"model.mla.kv_lora_rank", "1 to",
+       [](Model& m) { m.mla = LatentAttention{.qk_nope_head_dim = 1, .v_head_dim = 1}; }},
       {"model.parameters", "1 to 1", [](Model& m) { m.opaque = OpaqueModel{}; }},
       {"model.units", "at most the parameters", [](Model& m) { m.opaque = OpaqueModel{.parameters = 2, .units = 3}; }},
   };

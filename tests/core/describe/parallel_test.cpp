@@ -13,15 +13,24 @@ TEST_CASE("every sharding of a framework is accepted, every other names the near
   };
   // formats of the plan document, `data_sharding` by framework
   const Row rows[] = {
-      {Framework::pytorch, DataSharding::ddp, ""},        {Framework::pytorch, DataSharding::zero1, ""},
-      {Framework::pytorch, DataSharding::zero2, ""},      {Framework::pytorch, DataSharding::zero3, "Nearest: fsdp"},
-      {Framework::pytorch, DataSharding::fsdp, ""},       {Framework::pytorch, DataSharding::hsdp, ""},
-      {Framework::megatron, DataSharding::ddp, ""},       {Framework::megatron, DataSharding::zero1, ""},
-      {Framework::megatron, DataSharding::zero2, "Nearest: zero1"}, {Framework::megatron, DataSharding::zero3, "Nearest: fsdp"},
-      {Framework::megatron, DataSharding::fsdp, ""},      {Framework::megatron, DataSharding::hsdp, "Nearest: fsdp"},
-      {Framework::deepspeed, DataSharding::ddp, ""},      {Framework::deepspeed, DataSharding::zero1, ""},
-      {Framework::deepspeed, DataSharding::zero2, ""},    {Framework::deepspeed, DataSharding::zero3, ""},
-      {Framework::deepspeed, DataSharding::fsdp, "Nearest: zero3"}, {Framework::deepspeed, DataSharding::hsdp, "Nearest: zero3"},
+      {Framework::pytorch, DataSharding::ddp, ""},
+      {Framework::pytorch, DataSharding::zero1, ""},
+      {Framework::pytorch, DataSharding::zero2, ""},
+      {Framework::pytorch, DataSharding::zero3, "Nearest: fsdp"},
+      {Framework::pytorch, DataSharding::fsdp, ""},
+      {Framework::pytorch, DataSharding::hsdp, ""},
+      {Framework::megatron, DataSharding::ddp, ""},
+      {Framework::megatron, DataSharding::zero1, ""},
+      {Framework::megatron, DataSharding::zero2, "Nearest: zero1"},
+      {Framework::megatron, DataSharding::zero3, "Nearest: fsdp"},
+      {Framework::megatron, DataSharding::fsdp, ""},
+      {Framework::megatron, DataSharding::hsdp, "Nearest: fsdp"},
+      {Framework::deepspeed, DataSharding::ddp, ""},
+      {Framework::deepspeed, DataSharding::zero1, ""},
+      {Framework::deepspeed, DataSharding::zero2, ""},
+      {Framework::deepspeed, DataSharding::zero3, ""},
+      {Framework::deepspeed, DataSharding::fsdp, "Nearest: zero3"},
+      {Framework::deepspeed, DataSharding::hsdp, "Nearest: zero3"},
   };
   for (const Row& row : rows) {
     Parallel p;
@@ -56,7 +65,8 @@ TEST_CASE("each broken field of a layout has an error of its own", "[describe]")
          p.shard_group = 2;
        }},
       {"parallel.fsdp_unit", "1 to", [](Parallel& p) { p.fsdp_unit = {FsdpUnit::Kind::layers, 0}; }},
-      {"parallel.virtual_stages", "2 or more", [](Parallel& p) { p.pipeline_schedule = PipelineSchedule::interleaved; }},
+      {"parallel.virtual_stages", "2 or more",
+       [](Parallel& p) { p.pipeline_schedule = PipelineSchedule::interleaved; }},
       {"parallel.virtual_stages", "1 with pipeline_schedule 1f1b", [](Parallel& p) { p.virtual_stages = 2; }},
       {"parallel.pipeline", "even",
        [](Parallel& p) {

@@ -22,7 +22,8 @@ TEST_CASE("the product rule names the nearest layouts", "[describe]") {
   CHECK(errors[0].path == "parallel.data");
   CHECK(errors[0].value == "3");
   CHECK(errors[0].limit == "data × tensor × pipeline × context = 4 GPUs");
-  CHECK(errors[0].text == "data 3 × tensor 2 = 6, the cluster has 4 GPUs. Nearest: data 2 × tensor 2, or leave 1 GPU idle");
+  CHECK(errors[0].text ==
+        "data 3 × tensor 2 = 6, the cluster has 4 GPUs. Nearest: data 2 × tensor 2, or leave 1 GPU idle");
 }
 
 TEST_CASE("the product rule holds for layouts of any size", "[describe]") {
@@ -40,7 +41,8 @@ TEST_CASE("the product rule holds for layouts of any size", "[describe]") {
   CHECK(text(1, 2, 2, 2).empty());
   CHECK(text(4, 1, 1, 1) == "data 4, the cluster has 8 GPUs. Nearest: data 8, or leave 4 GPUs idle");
   CHECK(text(1, 16, 1, 1) == "data 1 × tensor 16 = 16, the cluster has 8 GPUs. Nearest: data 1 × tensor 8");
-  CHECK(text(1, 1, 16, 1) == "data 1 × pipeline 16 = 16, the cluster has 8 GPUs. Nearest: data 8 with tensor, pipeline and context 1");
+  CHECK(text(1, 1, 16, 1) ==
+        "data 1 × pipeline 16 = 16, the cluster has 8 GPUs. Nearest: data 8 with tensor, pipeline and context 1");
   // Far beyond the range of an integer: still one sentence.
   CHECK(text(100'000'000, 10'000, 10'000, 100'000).find("the cluster has 8 GPUs") != std::string::npos);
 }
@@ -52,7 +54,9 @@ TEST_CASE("each broken rule between parts has an error of its own", "[describe]"
     const char* text;
     std::function<void(Plan&)> spoil;
   };
-  const auto experts = [](Plan& p) { p.model.moe = MixtureOfExperts{.num_experts = 8, .experts_per_token = 2, .intermediate_size = 14336}; };
+  const auto experts = [](Plan& p) {
+    p.model.moe = MixtureOfExperts{.num_experts = 8, .experts_per_token = 2, .intermediate_size = 14336};
+  };
   const Row rows[] = {
       {"parallel.tensor", "a divisor of 32 attention heads", "tensor 3 does not divide 32 heads. Nearest: 2 or 4",
        [](Plan& p) {
@@ -61,10 +65,9 @@ TEST_CASE("each broken rule between parts has an error of its own", "[describe]"
          p.parallel.data = 2;
        }},
       {"training.global_batch_size", "a multiple of micro_batch_size × data, 24", "Nearest: 48 or 72",
-       [](Plan& p) {
-         p.training.micro_batch_size = 3;
-       }},
-      {"training.global_batch_size", "a multiple of micro_batch_size × data, 8", "Nearest: 8", [](Plan& p) { p.training.global_batch_size = 4; }},
+       [](Plan& p) { p.training.micro_batch_size = 3; }},
+      {"training.global_batch_size", "a multiple of micro_batch_size × data, 8", "Nearest: 8",
+       [](Plan& p) { p.training.global_batch_size = 4; }},
       {"parallel.pipeline", "divides 32 or 34", "Nearest: 4 or 8",
        [](Plan& p) {
          p.cluster = sound_cluster(7);
@@ -112,14 +115,17 @@ TEST_CASE("each broken rule between parts has an error of its own", "[describe]"
          p.parallel.data = 1;
          p.training.sequence_length = 4095;
        }},
-      {"parallel.placement", "one GPU for each rank, 8", "placement lists 2 ranks", [](Plan& p) { p.parallel.placement = {1, 0}; }},
+      {"parallel.placement", "one GPU for each rank, 8", "placement lists 2 ranks",
+       [](Plan& p) { p.parallel.placement = {1, 0}; }},
       {"training.lora.targets", "up | down for mlp gelu", "has no gate",
        [](Plan& p) {
          p.model.mlp = Mlp::gelu;
          p.training.lora = Lora{.rank = 8, .targets = {LoraTarget::gate}};
        }},
-      {"training.lora.rank", "at most hidden_size, 4096", "Nearest: 4096", [](Plan& p) { p.training.lora = Lora{.rank = 5000, .targets = {LoraTarget::q}}; }},
-      {"training.recompute.every", "at most 32 layers", "Nearest: 32", [](Plan& p) { p.training.recompute = {RecomputeKind::every, 33}; }},
+      {"training.lora.rank", "at most hidden_size, 4096", "Nearest: 4096",
+       [](Plan& p) { p.training.lora = Lora{.rank = 5000, .targets = {LoraTarget::q}}; }},
+      {"training.recompute.every", "at most 32 layers", "Nearest: 32",
+       [](Plan& p) { p.training.recompute = {RecomputeKind::every, 33}; }},
   };
   for (const Row& row : rows) {
     Plan p = sound_plan();

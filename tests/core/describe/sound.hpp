@@ -41,9 +41,11 @@ inline Plan sound_plan() {
 }
 
 // Whether there is an error at `path` whose limit and text both hold these words.
-inline bool has_error(const Errors& errors, std::string_view path, std::string_view in_limit = "", std::string_view in_text = "") {
+inline bool has_error(const Errors& errors, std::string_view path, std::string_view in_limit = "",
+                      std::string_view in_text = "") {
   for (const Error& e : errors)
-    if (e.path == path && e.limit.find(in_limit) != std::string::npos && e.text.find(in_text) != std::string::npos) return true;
+    if (e.path == path && e.limit.find(in_limit) != std::string::npos && e.text.find(in_text) != std::string::npos)
+      return true;
   return false;
 }
 

@@ -22,10 +22,14 @@ TEST_CASE("blocks of every kind made by zlib are read", "[text]") {
   CHECK(unpacked("AQsA9P9zdG9yZWQgdGV4dA") == "stored text");
   CHECK(unpacked("y0jNyclXyECQAA") == "hello hello hello");
   std::string lines;  // with codes of its own
-  for (int i = 0; i < 60; ++i) lines += "line " + std::to_string(i) + ": all_reduce of " + std::to_string(i * i) + " MiB; ";
-  CHECK(unpacked("bZVNSgYxEESvMkdI_ySZ6M69ZxDRT_hgUBC8v7gQuubNuibp7pfqmuP-edvaw_Z6HC_ft_eft9v29bG17fn-9Lgdf6KdRSuin8UsYpzFVcTEtaOo_ax6L-"
-                 "o4q1HPTvRU6-5nddSW11nd67QGUNYEFVm5nAcuy1rdglBq70Zoq05uxCbcbBCrnAc636U-4IVL_4sPI24BvxR-Dn6Zcp5222t9B7_utX8Hvz7r_A5-Q_g5-"
-                 "A09D35T64Pf1P5pP5k_wG8JvwC_JfyD_mvygEEDNnFA0IEmForOFRCGMfiBmDgA0UK2IPaLLZIpgNG67GFyj4eATC7ykCRIkpwSJEmSu-RQXuyyxFhymZuQTG6zS"
+  for (int i = 0; i < 60; ++i)
+    lines += "line " + std::to_string(i) + ": all_reduce of " + std::to_string(i * i) + " MiB; ";
+  CHECK(unpacked("bZVNSgYxEESvMkdI_ySZ6M69ZxDRT_hgUBC8v7gQuubNuibp7pfqmuP-edvaw_Z6HC_ft_eft9v29bG17fn-"
+                 "9Lgdf6KdRSuin8UsYpzFVcTEtaOo_ax6L-"
+                 "o4q1HPTvRU6-5nddSW11nd67QGUNYEFVm5nAcuy1rdglBq70Zoq05uxCbcbBCrnAc636U-4IVL_4sPI24BvxR-Dn6Zcp5222t9B7_"
+                 "utX8Hvz7r_A5-Q_g5-"
+                 "A09D35T64Pf1P5pP5k_wG8JvwC_JfyD_"
+                 "mvygEEDNnFA0IEmForOFRCGMfiBmDgA0UK2IPaLLZIpgNG67GFyj4eATC7ykCRIkpwSJEmSu-RQXuyyxFhymZuQTG6zS"
                  "Ygm19mb9ACSHk2mAEnPVjn0xkQRkh0kfegNIOlTeujBUJIpOkj60p8JSIaS7PyhmLxFnxfBJz0wGUP80BmN-e-oXw") == lines);
 }
 
@@ -55,7 +59,7 @@ TEST_CASE("too much, too little and nonsense are errors", "[text]") {
     REQUIRE_FALSE(text);
     CHECK(text.errors().size() == 1);
   }
-  CHECK_FALSE(inflated("\x07", 100));              // no such kind of block
+  CHECK_FALSE(inflated("\x07", 100));                                  // no such kind of block
   CHECK_FALSE(inflated(std::string("\x01\x05\x00\x00\x00", 5), 100));  // stored, length and check differ
   std::mt19937 random(6);
   int read = 0;
@@ -74,7 +78,9 @@ TEST_CASE("too much, too little and nonsense are errors", "[text]") {
 
 TEST_CASE("base64url has the alphabet of RFC 4648 and no padding", "[text]") {
   // RFC 4648 section 10, without '='
-  const std::pair<const char*, const char*> rows[] = {{"", ""}, {"f", "Zg"}, {"fo", "Zm8"}, {"foo", "Zm9v"}, {"foob", "Zm9vYg"}, {"fooba", "Zm9vYmE"}, {"foobar", "Zm9vYmFy"}, {"\xfb\xff", "-_8"}};
+  const std::pair<const char*, const char*> rows[] = {
+      {"", ""},           {"f", "Zg"},          {"fo", "Zm8"},          {"foo", "Zm9v"},
+      {"foob", "Zm9vYg"}, {"fooba", "Zm9vYmE"}, {"foobar", "Zm9vYmFy"}, {"\xfb\xff", "-_8"}};
   for (const auto& [text, code] : rows) {
     CHECK(base64url(text) == code);
     REQUIRE(base64url_decoded(code));

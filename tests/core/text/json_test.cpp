@@ -68,7 +68,9 @@ TEST_CASE("a key stands once in an object", "[text]") {
 }
 
 TEST_CASE("nesting is bounded", "[text]") {
-  const auto nested = [](int depth) { return std::string(static_cast<std::size_t>(depth), '[') + std::string(static_cast<std::size_t>(depth), ']'); };
+  const auto nested = [](int depth) {
+    return std::string(static_cast<std::size_t>(depth), '[') + std::string(static_cast<std::size_t>(depth), ']');
+  };
   CHECK(round_trip(nested(kMaxDocumentDepth)) == nested(kMaxDocumentDepth));
   CHECK(only_error(nested(kMaxDocumentDepth + 1)).limit == "at most 64 levels of nesting");
   CHECK(only_error(std::string(3'000'000, '[')).limit == "at most 64 levels of nesting");
@@ -93,15 +95,18 @@ TEST_CASE("an object of very many keys is read in time", "[text]") {
 
 TEST_CASE("bytes that are not UTF-8 are reported with their place", "[text]") {
   CHECK(only_error("{\"a\": \"\xc3\"}").text.starts_with("the bytes at line 1, column 8 are not UTF-8"));
-  CHECK(only_error("{\"name\": \"caf\xc3").limit == "text in UTF-8");     // cut in the middle
-  CHECK(only_error("\"\xc0\xaf\"").limit == "text in UTF-8");             // overlong
-  CHECK(only_error("\"\xed\xa0\x80\"").limit == "text in UTF-8");         // surrogate
-  CHECK(only_error("\"\xf4\x90\x80\x80\"").limit == "text in UTF-8");     // beyond U+10FFFF
+  CHECK(only_error("{\"name\": \"caf\xc3").limit == "text in UTF-8");  // cut in the middle
+  CHECK(only_error("\"\xc0\xaf\"").limit == "text in UTF-8");          // overlong
+  CHECK(only_error("\"\xed\xa0\x80\"").limit == "text in UTF-8");      // surrogate
+  CHECK(only_error("\"\xf4\x90\x80\x80\"").limit == "text in UTF-8");  // beyond U+10FFFF
   CHECK(only_error("\"\xff\xfe\"").limit == "text in UTF-8");
 }
 
 TEST_CASE("text that is not UTF-8 is written with replacement characters", "[text]") {
-  CHECK(dump_json_compact(Json("a\xff" "b\xc3")) == "\"a\xef\xbf\xbd" "b\xef\xbf\xbd\"");
+  CHECK(dump_json_compact(Json("a\xff"
+                               "b\xc3")) ==
+        "\"a\xef\xbf\xbd"
+        "b\xef\xbf\xbd\"");
   CHECK(dump_json_compact(Json("\x01\x1f")) == "\"\\u0001\\u001f\"");
 }
 
@@ -132,7 +137,8 @@ TEST_CASE("number is never null", "[text]") {
 }
 
 TEST_CASE("no mutation of a document makes parsing fail badly", "[text]") {
-  const std::string sound = R"({"schema":"wireplan.plan/1","model":{"hidden_size":4096,"name":"caf\u00e9 é"},"list":[1,-2.5e3,true,null,"x"]})";
+  const std::string sound =
+      R"({"schema":"wireplan.plan/1","model":{"hidden_size":4096,"name":"caf\u00e9 é"},"list":[1,-2.5e3,true,null,"x"]})";
   std::mt19937 random(4);
   int read = 0;
   for (int i = 0; i < 20000; ++i) {
@@ -140,9 +146,14 @@ TEST_CASE("no mutation of a document makes parsing fail badly", "[text]") {
     for (unsigned k = 0; k <= random() % 3; ++k) {
       const std::size_t at = random() % text.size();
       switch (random() % 3) {
-        case 0: text[at] = static_cast<char>(random()); break;
-        case 1: text.erase(at, random() % 5); break;
-        default: text.insert(at, text.substr(random() % text.size(), 7));
+        case 0:
+          text[at] = static_cast<char>(random());
+          break;
+        case 1:
+          text.erase(at, random() % 5);
+          break;
+        default:
+          text.insert(at, text.substr(random() % text.size(), 7));
       }
       if (text.empty()) text = "x";
     }

@@ -70,10 +70,12 @@ TEST_CASE("left-out fields get the defaults of the format", "[text]") {
 }
 
 TEST_CASE("data and global batch follow the other dimensions", "[text]") {
-  const Plan p = read(with_parallel(R"({"framework":"megatron","tensor":4,"pipeline":2})", R"({"micro_batch_size":3})"));
+  const Plan p =
+      read(with_parallel(R"({"framework":"megatron","tensor":4,"pipeline":2})", R"({"micro_batch_size":3})"));
   CHECK(p.parallel.data == 2);
   CHECK(p.training.global_batch_size == 6);
-  const Plan stated = read(with_parallel(R"({"framework":"megatron","tensor":4,"pipeline":2,"data":2})", R"({"global_batch_size":8})"));
+  const Plan stated =
+      read(with_parallel(R"({"framework":"megatron","tensor":4,"pipeline":2,"data":2})", R"({"global_batch_size":8})"));
   CHECK(assumed_of(stated, "parallel.data").empty());
   CHECK(assumed_of(stated, "training.global_batch_size").empty());
 }
@@ -99,7 +101,8 @@ TEST_CASE("defaults follow the framework", "[text]") {
       {"deepspeed", "zero3", GradientSync::every, true, true, "huggingface"},
   };
   for (const Row& row : rows) {
-    const Plan p = read(with_parallel(std::string(R"({"framework":")") + row.framework + R"(","data_sharding":")" + row.sharding + "\"}"));
+    const Plan p = read(with_parallel(std::string(R"({"framework":")") + row.framework + R"(","data_sharding":")" +
+                                      row.sharding + "\"}"));
     INFO(row.framework << " " << row.sharding);
     CHECK(p.parallel.gradient_sync == row.sync);
     CHECK(p.parallel.overlap.gradient_reduce == row.gradient_reduce);
@@ -133,20 +136,24 @@ TEST_CASE("several nodes come with their usual network", "[text]") {
 }
 
 TEST_CASE("a DeepSpeed configuration decides what it names", "[text]") {
-  const Plan p = read(with_parallel(R"({"framework":"deepspeed","deepspeed":{"zero_optimization":{"stage":2,"overlap_comm":true,"offload_optimizer":{"device":"cpu"}}}})"));
+  const Plan p = read(with_parallel(
+      R"({"framework":"deepspeed","deepspeed":{"zero_optimization":{"stage":2,"overlap_comm":true,"offload_optimizer":{"device":"cpu"}}}})"));
   CHECK(p.parallel.data_sharding == DataSharding::zero2);
   CHECK(p.parallel.overlap.gradient_reduce);
   CHECK(p.training.offload.optimizer);
   CHECK_FALSE(p.training.offload.parameters);
   CHECK(assumed_of(p, "parallel.data_sharding") == "\"zero2\"");
-  const auto contradiction =
-      read_plan_text(with_parallel(R"({"framework":"deepspeed","data_sharding":"zero3","deepspeed":{"zero_optimization":{"stage":2}}})"), presets());
+  const auto contradiction = read_plan_text(
+      with_parallel(
+          R"({"framework":"deepspeed","data_sharding":"zero3","deepspeed":{"zero_optimization":{"stage":2}}})"),
+      presets());
   REQUIRE_FALSE(contradiction);
   CHECK(has_error(contradiction.errors(), "parallel.deepspeed.zero_optimization.stage", "zero3"));
 }
 
 TEST_CASE("a model as an object has the defaults of the format", "[text]") {
-  const Plan p = read(R"({"model":{"hidden_size":1024,"num_layers":4,"num_attention_heads":16,"intermediate_size":4096,"mlp":"gelu","vocab_size":50257,
+  const Plan p = read(
+      R"({"model":{"hidden_size":1024,"num_layers":4,"num_attention_heads":16,"intermediate_size":4096,"mlp":"gelu","vocab_size":50257,
     "tie_word_embeddings":true,"norm":"layernorm","qkv_bias":true,"mlp_bias":true,"position":"learned","qk_norm":false},
     "training":{"sequence_length":2048},"cluster":"dgx-a100-80gb"})");
   CHECK(p.model.id.empty());
@@ -162,7 +169,8 @@ TEST_CASE("a model as an object has the defaults of the format", "[text]") {
 }
 
 TEST_CASE("shared experts are as wide as the routed ones unless stated", "[text]") {
-  const char* model = R"({"model":{"hidden_size":1024,"num_layers":4,"num_attention_heads":16,"mlp":"swiglu","vocab_size":50257,"tie_word_embeddings":true,"norm":"rmsnorm",
+  const char* model =
+      R"({"model":{"hidden_size":1024,"num_layers":4,"num_attention_heads":16,"mlp":"swiglu","vocab_size":50257,"tie_word_embeddings":true,"norm":"rmsnorm",
     "qkv_bias":false,"mlp_bias":false,"position":"rope","moe":{"num_experts":8,"experts_per_token":2,"intermediate_size":512,"num_shared_experts":2}},"cluster":"dgx-a100-80gb"})";
   CHECK(read(model).model.moe->shared_intermediate_size == 1024);
 }
@@ -194,7 +202,8 @@ TEST_CASE("a complete document reads back as the same plan", "[text]") {
 }
 
 TEST_CASE("GPUs stand first in a graph, in the order given", "[text]") {
-  const Plan p = read(R"({"model":"gpt2","cluster":{"node":{"gpu":"rtx-3090-24gb","gpus":2,"wiring":{"kind":"graph","components":[{"id":"cpu0","kind":"cpu"},{"id":"b","kind":"gpu"},{"id":"a","kind":"gpu"}],
+  const Plan p = read(
+      R"({"model":"gpt2","cluster":{"node":{"gpu":"rtx-3090-24gb","gpus":2,"wiring":{"kind":"graph","components":[{"id":"cpu0","kind":"cpu"},{"id":"b","kind":"gpu"},{"id":"a","kind":"gpu"}],
     "links":[{"a":"a","b":"cpu0","kind":"pcie","generation":4,"lanes":16},{"a":"cpu0","b":"b","kind":"pcie","bytes_per_s":12.5e9}]}}}})");
   const WiringGraph& g = p.cluster.node.wiring.graph;
   REQUIRE(g.components.size() == 3);
@@ -214,8 +223,9 @@ TEST_CASE("set_path changes one field", "[text]") {
   CHECK(set_path(document, "training.master_weights_dtype", "null").empty());
   CHECK(set_path(document, "cluster.gpus_per_node", "4").empty());
   CHECK(set_path(document, "model", "mistral-7b-v0.1").empty());
-  CHECK(dump_json_compact(document) ==
-        R"({"model":"mistral-7b-v0.1","training":{"lora":{"rank":8,"targets":["q","v"]},"master_weights_dtype":null},"cluster":{"nodes":1,"node":"dgx-a100-80gb","gpus_per_node":4},"parallel":{"data_sharding":"fsdp"}})");
+  CHECK(
+      dump_json_compact(document) ==
+      R"({"model":"mistral-7b-v0.1","training":{"lora":{"rank":8,"targets":["q","v"]},"master_weights_dtype":null},"cluster":{"nodes":1,"node":"dgx-a100-80gb","gpus_per_node":4},"parallel":{"data_sharding":"fsdp"}})");
   CHECK(read_plan(document, presets()));
   for (const char* path : {"", ".", "a..b", ".a", "a.", "model.hidden_size", "training.lora.rank.x"}) {
     INFO(path);

@@ -10,10 +10,13 @@ using namespace wireplan;
 namespace {
 
 // A preset as it stands, with one member replaced, added (by a new key) or, for a discarded value, removed.
-std::string changed(const Presets& presets, std::string_view kind, std::string_view id, std::string key, const Json* value) {
+std::string changed(const Presets& presets, std::string_view kind, std::string_view id, std::string key,
+                    const Json* value) {
   Json json = parse_json(presets.text(kind, id)).value();
-  if (value == nullptr) json.erase(key);
-  else json[key] = *value;
+  if (value == nullptr)
+    json.erase(key);
+  else
+    json[key] = *value;
   return dump_json(json);
 }
 
@@ -99,7 +102,8 @@ TEST_CASE("the loader is strict", "[text]") {
       {"gpus", "a100-80gb-sxm", "bf16_tflops", 312, "gpus/a100-80gb-sxm:bf16_tflops", "bf16_flops_per_s"},
       {"gpus", "a100-80gb-sxm", "source", removed, "gpus/a100-80gb-sxm:source", "where"},
       {"gpus", "a100-80gb-sxm", "memory_bytes", 80, "gpus/a100-80gb-sxm:memory_bytes", "1000000 to"},
-      {"gpus", "a100-80gb-sxm", "nvlink", Json{{"links", 12}}, "gpus/a100-80gb-sxm:nvlink.bytes_per_s_per_direction", "a number"},
+      {"gpus", "a100-80gb-sxm", "nvlink", Json{{"links", 12}}, "gpus/a100-80gb-sxm:nvlink.bytes_per_s_per_direction",
+       "a number"},
       {"nodes", "dgx-a100-80gb", "source", removed, "nodes/dgx-a100-80gb:source", "where"},
       {"nodes", "dgx-a100-80gb", "gpu", "a100", "nodes/dgx-a100-80gb:gpu", "gpu preset"},
       {"nodes", "dgx-a100-80gb", "network", "infiniband-8", "nodes/dgx-a100-80gb:network", "<fabric>"},
@@ -114,7 +118,8 @@ TEST_CASE("the loader is strict", "[text]") {
   };
   for (const Row& row : rows) {
     Presets presets;
-    presets.add(row.kind, row.id, changed(presets, row.kind, row.id, row.key, row.value.is_discarded() ? nullptr : &row.value));
+    presets.add(row.kind, row.id,
+                changed(presets, row.kind, row.id, row.key, row.value.is_discarded() ? nullptr : &row.value));
     const Errors errors = presets.check_all();
     INFO(row.path << "\n" << text_of(errors));
     CHECK(has_error(errors, row.path, row.limit));
@@ -145,8 +150,9 @@ TEST_CASE("a network is short for its fabric's usual settings", "[text]") {
   CHECK(n.latency.value > 0);
   CHECK(n.shorthand == "infiniband-8x400");
   CHECK(parse_network("ethernet-1x0.5", presets, "network").value().nic_rate == BytesPerSecond(62.5e6));
-  for (const char* text : {"", "infiniband", "infiniband-8", "infiniband-8x", "infiniband-x400", "infiniband-0x400", "infiniband-8x0", "infiniband-8x-400", "infiniband-1.5x400",
-                           "infiniband-9999999999x400", "infiniband-8x1e9", "infiniband-8x4.0.0", "-8x400", "infinband-8x400", "INFINIBAND-8x400"}) {
+  for (const char* text : {"", "infiniband", "infiniband-8", "infiniband-8x", "infiniband-x400", "infiniband-0x400",
+                           "infiniband-8x0", "infiniband-8x-400", "infiniband-1.5x400", "infiniband-9999999999x400",
+                           "infiniband-8x1e9", "infiniband-8x4.0.0", "-8x400", "infinband-8x400", "INFINIBAND-8x400"}) {
     const auto network = parse_network(text, presets, "cluster.network");
     INFO(text);
     REQUIRE_FALSE(network);

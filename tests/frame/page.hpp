@@ -1,0 +1,27 @@
+// The page without a browser: frames are drawn to nowhere, the pointer is moved by hand.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "web/app.hpp"
+#include "web/page_api.hpp"
+
+namespace wireplan::test {
+
+// What the page said to the frame around it, and whether it wants another frame.
+struct Said {
+  int changes = 0;
+  bool wants_frame = false;
+  std::string edit_text, pick;
+};
+Said& said();
+
+// The page, opened at the story once for all tests, at a size.
+App& page_at(int width, int height);
+// Draws until no further frame is wanted; at most 50.
+int draw_until_still();
+// Presses and releases the left button in the middle of a widget. False when it is not drawn.
+bool press_on(std::string_view key);
+
+}  // namespace wireplan::test
