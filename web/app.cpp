@@ -41,12 +41,8 @@ Edit draw_panels(App& a) {
   if (page.strip.w > 0) take(draw_input_strip(a.ui, a.state, page.strip));
   if (page.inputs.w > 0) {
     take(draw_inputs(a.ui, a.state, a.form, page.inputs, page.columns == Columns::strip ? std::string_view(a.state.view.section) : std::string_view()));
-    vertical(a.ui, page.inputs.right(), 0, page.inputs.h, a.ui.colors->line);
   }
-  if (page.drawer.w > 0 && page.columns != Columns::flow) {
-    take(draw_explanation(a.ui, a.state, page.drawer));
-    vertical(a.ui, page.drawer.x, 0, page.drawer.h, a.ui.colors->line);
-  }
+  if (page.drawer.w > 0) take(draw_explanation(a.ui, a.state, page.drawer));
   return edit;
 }
 
@@ -67,6 +63,7 @@ void begin_page(App& a) {
   a.ui.more_frames = a.ui.scrolls = false;
   a.ui.request = {};
   a.layout = page_layout(a.state, a.width, a.height);
+  a.ui.touch = a.layout.columns == Columns::flow;
 }
 
 void pass_on(const Request& request) {
@@ -84,6 +81,8 @@ App& app() {
 void draw_frame() {
   App& a = app();
   platform::begin_frame();
+  // The time nothing was drawn is no time that the pointer rested on something.
+  ImGui::GetIO().DeltaTime = std::min(ImGui::GetIO().DeltaTime, 1.f / 20);
   ImGui::NewFrame();
   begin_page(a);
   const Edit edit = draw_panels(a);

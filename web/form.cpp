@@ -76,7 +76,7 @@ void add_model(Table& table, const AppState& state, const Catalogue& presets) {
   const Model& model = state.answer.plan.model;
   Field& f = table.add("model", "model", FieldKind::preset, Look::dropdown, model.id);
   f.choices = presets.models;
-  f.text = model.name.empty() ? model.id : model.name;
+  f.text = !model.name.empty() ? model.name : !model.id.empty() ? model.id : std::string(state.words["in.own_model"]);
 }
 
 void add_training(Table& table, const AppState& state) {

@@ -8,7 +8,7 @@ namespace wireplan {
 
 namespace {
 
-constexpr float kWiring = 226, kWiringMost = 330, kNarrowWiring = 300;
+constexpr float kWiring = 226, kWiringMost = 330, kNarrowWiring = 300, kNetwork = 28;
 
 // Results from top to bottom. What is left over goes to the drawing, then to the table.
 void place_results(const AppState& state, PageLayout& page) {
@@ -16,11 +16,12 @@ void place_results(const AppState& state, PageLayout& page) {
   const float memory = memory_height(state, false), step = step_height(state, false);
   const bool stacked = rest.w < 640;
   const float wirings = wirings_height(state);
-  const float spare = std::max(0.f, rest.h - memory - step - kWiring);
-  const float drawing = std::min(kWiring + spare * 0.7f, kWiringMost);
+  const float least = kWiring + (state.answer.plan.cluster.nodes > 1 ? kNetwork : 0);
+  const float spare = std::max(0.f, rest.h - memory - step - least);
+  const float drawing = std::min(least + spare * 0.7f, kWiringMost);
   page.memory = rest.cut_top(memory);
   if (stacked) {
-    page.wiring = rest.cut_top(kWiring).inset(20, 0);
+    page.wiring = rest.cut_top(least).inset(20, 0);
     page.wirings = rest.cut_top(wirings).inset(12, 0);
   } else {
     Rect row = rest.cut_top(std::max(drawing, wirings));
@@ -65,7 +66,7 @@ PageLayout page_layout(const AppState& state, float width, float height) {
   } else {
     page.inputs = rest.cut_left(page.columns == Columns::three ? 304 : 280);
   }
-  if (!state.view.explain.empty()) {
+  if (!state.view.explain.empty() && (page.columns == Columns::three || state.view.asked)) {
     page.drawer = {rest.right() - kDrawer, rest.y, kDrawer, rest.h};
     if (page.columns == Columns::three) rest.w -= kDrawer;
   }

@@ -185,7 +185,7 @@ bool edit_view(AppState& state, std::string_view key, const std::string& value) 
   else if (key == "contrast") view.more_contrast = value == "more";
   else if (key == "unit") view.unit = value == "GiB" ? ByteUnit::GiB : ByteUnit::GB;
   else if (key == "language" && (value == "en" || value == "vi")) return speak(state, value), true;
-  else if (key == "explain") view.explain = value;
+  else if (key == "explain") view.explain = value, view.asked = true;
   else if (key == "section") view.section = view.section == value ? "" : value;
   else return false;
   if (key == "unit") speak(state, view.language);

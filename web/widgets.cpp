@@ -136,7 +136,7 @@ void search_field(Ui& ui, std::string_view key, Rect rect, std::string_view show
 
 std::string dropdown(Ui& ui, std::string_view key, Rect rect, std::string_view shown, const std::vector<Option>& options,
                      std::string_view chosen) {
-  const std::string name(key), id = name + "###list";
+  const std::string name(key), id = name + "##list";
   if (list_field(ui, key, rect, shown, false).clicked) ImGui::OpenPopup(id.c_str());
   const float row = ui.touch ? kTouchRow : kRow;
   float wide = rect.w;
@@ -185,7 +185,7 @@ void claim_tag(Ui& ui, float x_right, float middle, std::string_view claim) {
 }
 
 void tooltip(Ui& ui, const Press& over, std::string_view name, std::string_view value, std::string_view note) {
-  if (!over.hovered) return;
+  if (!over.hovered || ui.touch) return;
   if (!ImGui::IsItemHovered(ImGuiHoveredFlags_DelayNormal | ImGuiHoveredFlags_NoSharedDelay)) {
     ui.more_frames = true;
     return;
@@ -193,6 +193,7 @@ void tooltip(Ui& ui, const Press& over, std::string_view name, std::string_view 
   ImGui::PushStyleColor(ImGuiCol_Border, ui.colors->ink3);
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {12, 8});
   if (ImGui::BeginTooltip()) {
+    ui.more_frames |= ImGui::IsWindowAppearing();  // its size is known one frame later
     const auto say = [&](ImFont* font, float size, ImU32 color, std::string_view words) {
       if (words.empty()) return;
       ImGui::PushFont(font, size);

@@ -76,3 +76,15 @@ def test_text_may_be_half_as_large_again(visit):
     over = page.page.evaluate("document.documentElement.scrollWidth - innerWidth")
     assert over <= 0
     page.picture("text-150")
+
+
+def test_when_the_app_cannot_start_the_example_stands(browser, url):
+    page = browser.new_page(viewport={"width": 1440, "height": 900})
+    page.route("**/app.wasm", lambda route: route.abort())
+    page.goto(url)
+    page.wait_for_selector("html[data-wireplan=error]")
+    assert page.locator("#notice").is_visible()
+    assert page.locator("#answer").inner_text().startswith("Does not fit")
+    assert page.locator('#results [data-path="memory.states.parameters"]').is_visible()
+    assert page.locator("button:visible").count() == 0, "nothing that could not be pressed"
+    page.close()

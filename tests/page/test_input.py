@@ -82,7 +82,7 @@ def test_unit_and_theme_switches(visit):
     page.settle()
     assert "GB" in page.answer() and "GiB" not in page.answer()
     page.page.locator("[data-do=table]").click()
-    page.changes(page.answer, lambda: page.page.locator("[data-unit=GiB]").click())
+    page.changes(page.answer, lambda: page.page.locator("#results [data-unit=GiB]").click())
     assert "GiB" in page.answer()
     ground = lambda: page.page.evaluate("getComputedStyle(document.body.parentNode).backgroundColor")  # noqa: E731
     page.changes(ground, lambda: page.page.locator("[data-do=theme]").click())
@@ -92,3 +92,34 @@ def test_unit_and_theme_switches(visit):
     page.page.reload()
     page.page.wait_for_selector("html[data-wireplan=ready]")
     assert page.page.locator("html").get_attribute("data-theme") == "dark"
+
+
+def test_a_value_is_typed_over_the_canvas(visit):
+    page = visit()
+    page.settle()
+    page.click("training.sequence_length")
+    page.page.locator("#stage input").wait_for()
+    page.picture("typing")
+    page.page.keyboard.type("8k")
+    page.page.keyboard.press("Escape")
+    assert page.page.locator("#stage input").count() == 0
+    assert "seq=" not in page.page.locator("#link").text_content()
+    page.click("training.sequence_length")
+    page.page.locator("#stage input").wait_for()
+    page.page.keyboard.type("8k")
+    page.page.keyboard.press("Enter")
+    page.until("document.querySelector('#link').textContent.includes('seq=8192')")
+    assert page.page.evaluate("document.activeElement.id") == "canvas", "the focus goes back where it came from"
+
+
+def test_a_model_is_picked_over_the_canvas(visit):
+    page = visit()
+    page.settle()
+    page.click("model")
+    page.page.locator("[role=combobox]").wait_for()
+    page.page.keyboard.type("llama 3 8b")
+    page.picture("picking")
+    options = page.page.locator("[role=option]")
+    assert 1 <= options.count() < 10
+    page.page.keyboard.press("Enter")
+    page.until("document.querySelector('#link').textContent.includes('m=llama-3-8b')")

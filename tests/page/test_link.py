@@ -48,6 +48,9 @@ def test_a_link_that_cannot_be_read_says_so_and_keeps_the_story(visit):
     assert page.page.locator("#errors > div").count() >= 1
     assert "mistral-8b" in page.page.locator("#errors").inner_text()
     assert page.answer().startswith("Does not fit")
+    page.page.locator("[data-do=theme]").click()
+    page.page.wait_for_timeout(500)
+    assert "mistral-8b" in page.page.evaluate("location.hash"), "what was typed is still there to be mended"
 
 
 def test_an_embedded_page_leaves_address_and_storage_alone(visit):

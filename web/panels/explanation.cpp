@@ -86,6 +86,7 @@ Edit draw_explanation(Ui& ui, const AppState& state, Rect area) {
   Edit edit;
   const ImVec2 start = begin_scroll(ui, "explanation", area, ui.colors->bg1);
   Column c{ui, area.x + 20, area.right() - 20, start.y + 10};
+  vertical(ui, area.x, area.y, area.bottom(), ui.colors->line);
   ui.mark("explain", area);
   text(ui, c.x, c.y + 10, ui.word("explain.title"), label_style(ui));
   const Rect close{c.right - 20, c.y - 2, 24, 24};

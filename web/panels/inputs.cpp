@@ -45,8 +45,9 @@ std::string draw_field(Ui& ui, const Field& f, Rect r) {
 Edit draw_row(Column& c, const std::vector<Field>& form, std::size_t first, std::size_t count) {
   Edit edit;
   const Field& f = form[first];
-  const bool wide = (f.look == Look::segments && f.choices.size() > 2) || (count > 1 && f.section != "training");
-  const float label = f.kind == FieldKind::preset ? 0 : wide ? kShortLabel : std::min(kLabelWidth, c.width() * 0.47f);
+  const bool wide = (f.look == Look::segments && f.choices.size() > 2) || (count > 1 && (f.section != "training" || c.width() < 250));
+  const float words = text_width(c.ui, f.label, label_style(c.ui)) + 8;
+  const float label = f.kind == FieldKind::preset ? 0 : wide ? std::max(kShortLabel, words) : std::min(kLabelWidth, c.width() * 0.5f);
   if (label > 0) text(c.ui, c.x, c.y + kRowHeight / 2, f.label, label_style(c.ui), Align::left, label - 4);
   // Fields that share a line get room for what stands in them.
   const float gap = 6, height = f.kind == FieldKind::preset ? 28 : kRowHeight;
@@ -129,19 +130,21 @@ void draw_product(Column& c, const AppState& state) {
   const Parallel& p = state.answer.plan.parallel;
   const auto n = [](Count v) { return format_exact(static_cast<double>(v)); };
   const Cluster& cluster = state.answer.plan.cluster;
-  const std::string product = state.words.fill("in.product", {{"d", n(p.data)}, {"t", n(p.tensor)}, {"p", n(p.pipeline)}, {"c", n(p.context)},
+  const bool all = cluster.gpus_per_node == cluster.node.gpus;
+  const std::string product = state.words.fill(all ? "in.product_all" : "in.product", {{"d", n(p.data)}, {"t", n(p.tensor)}, {"p", n(p.pipeline)}, {"c", n(p.context)},
       {"n", n(total_gpus(cluster))}, {"g", n(static_cast<Count>(cluster.node.gpus) * cluster.nodes)}});
-  const float w = text(ui, c.right, c.y + 12, product, label_style(ui), Align::right, c.width() - 70);
-  icon(ui, state.is_stale() ? Icon::warn : Icon::check, {c.right - w - 12, c.y + 12}, 8, state.is_stale() ? ui.colors->no : ui.colors->fit);
+  const float w = text(ui, c.right, c.y + 12, product, label_style(ui), Align::right, c.width() - 64);
+  const bool wrong = std::any_of(state.errors.begin(), state.errors.end(), [](const Error& e) { return e.path.starts_with("parallel."); });
+  icon(ui, wrong ? Icon::warn : Icon::check, {c.right - w - 12, c.y + 12}, wrong ? 10.f : 8.f, wrong ? ui.colors->no : ui.colors->fit);
 }
 
 Edit draw_model_facts(Column& c, const AppState& state) {
   Ui& ui = c.ui;
   const Model& m = state.answer.plan.model;
   const auto n = [](Count v) { return format_exact(static_cast<double>(v)); };
-  std::string size = ui.words->fill("in.parameters", {{"n", format_parameters(state.answer.estimate.parameters)}});
-  if (state.answer.estimate.active_parameters < state.answer.estimate.parameters)
-    size += ui.words->fill("in.active", {{"n", format_parameters(state.answer.estimate.active_parameters)}});
+  const Estimate& e = state.answer.estimate;
+  const std::string size = ui.words->fill(e.active_parameters < e.parameters ? "in.active" : "in.parameters",
+                                          {{"n", format_parameters(e.parameters)}, {"a", format_parameters(e.active_parameters)}});
   const bool asked = text_link(ui, "model.parameters", c.x, c.y + 10, size, body_style(ui), c.width() - 80);
   claim_tag(ui, c.right, c.y + 10, "count");
   if (!m.opaque)
@@ -186,6 +189,7 @@ void draw_other_errors(Column& c, const AppState& state, const std::vector<Field
 Edit draw_inputs(Ui& ui, const AppState& state, const std::vector<Field>& form, Rect area, std::string_view section) {
   Edit edit;
   const ImVec2 start = begin_scroll(ui, "inputs", area, ui.colors->bg0);
+  vertical(ui, area.right() - 1, area.y, area.bottom(), ui.colors->line);
   Column c{ui, area.x + kPad, area.right() - kPad, start.y + 8};
   draw_other_errors(c, state, form);
   bool is_first = true;

@@ -10,7 +10,7 @@ namespace wireplan {
 
 namespace {
 
-constexpr float kBar = 18, kRow = 28, kNarrowRow = 56, kHead = 56, kAxis = 22, kLegend = 44, kNarrowLegend = 40, kRecipes = 34, kName = 84;
+constexpr float kBar = 18, kRow = 28, kNarrowRow = 56, kHead = 56, kAxis = 22, kLegend = 44, kNarrowLegend = 40, kRecipes = 34, kNarrowRecipe = 50, kName = 84;
 constexpr std::size_t kNarrowColumns = 3;
 
 struct Part {
@@ -37,17 +37,29 @@ Parts parts_of(const MemoryAnswer& m, const Palette& c) {
 
 double unit_bytes(ByteUnit unit) { return unit == ByteUnit::GB ? 1e9 : 1073741824.0; }
 
-// From bytes to places on the page; the same for all rows.
+// A column keeps one number of decimals: one where any of its values reaches 10, else two.
+int decimals_of(const std::vector<Bytes>& column, ByteUnit unit) {
+  return std::any_of(column.begin(), column.end(), [&](Bytes b) { return b.value >= 9.995 * unit_bytes(unit); }) ? 1 : 2;
+}
+
+std::string in_column(const Ui& ui, Bytes b, int decimals) { return format_fixed(b.value / unit_bytes(ui.unit), decimals); }
+
+// From bytes to places on the page; the same for all rows. So are the decimals.
 struct Scale {
   float x = 0;
   double per_byte = 0, most = 0;
+  int decimals = 1;
   float at(Bytes b) const { return x + static_cast<float>(b.value * per_byte); }
 };
 
 Scale scale_of(const AppState& state, float x, float width) {
   double most = 1.3 * state.answer.estimate.memory.capacity.value;
-  for (const Alternative& a : state.answer.shardings) most = std::max(most, a.estimate.memory.need.high.value);
-  return {x, most > 0 ? width / most : 0, most};
+  std::vector<Bytes> column;
+  for (const Alternative& a : state.answer.shardings) {
+    most = std::max(most, a.estimate.memory.need.high.value);
+    column.push_back(a.estimate.memory.need.value);
+  }
+  return {x, most > 0 ? width / most : 0, most, decimals_of(column, state.view.unit)};
 }
 
 // 1, 2 or 5 times a power of ten, about six of them.
@@ -85,10 +97,10 @@ void draw_bar(Ui& ui, const MemoryAnswer& m, Rect bar, const Scale& scale, ImU32
 }
 
 // "✓ 34.2 free", "✕ 31.6 over"; ends at `right` when that is given, begins at `left` else.
-void draw_verdict(Ui& ui, const MemoryAnswer& m, float left, float middle, bool from_right) {
+void draw_verdict(Ui& ui, const MemoryAnswer& m, int decimals, float left, float middle, bool from_right) {
   const ImU32 color = m.fits ? ui.colors->fit : ui.colors->no;
   const Bytes rest = m.fits ? m.capacity - m.need.value : m.need.value - m.capacity;
-  const std::string words = ui.words->fill(m.fits ? "mem.free" : "mem.over", {{"n", ui.bytes(rest)}});
+  const std::string words = ui.words->fill(m.fits ? "mem.free" : "mem.over", {{"n", in_column(ui, rest, decimals)}});
   const TextStyle style = label_style(ui).in(color);
   if (from_right) left -= text_width(ui, words, style) + 16;
   icon(ui, m.fits ? Icon::check : Icon::cross, {left + 5, middle}, m.fits ? 9.f : 8.f, color, 2);
@@ -125,11 +137,11 @@ Edit draw_row(Ui& ui, const Alternative& a, Rect row, const Scale& scale, bool n
   const float middle = narrow ? row.y + 15 : row.middle_y(), left = row.x + 8;
   text(ui, left, middle, a.label, a.chosen ? strong_style(ui) : body_style(ui), Align::left, narrow ? 0 : kName - 12);
   if (narrow) {
-    const float w = text(ui, row.right() - 8, middle, ui.bytes(m.need.value), strong_style(ui), Align::right);
-    draw_verdict(ui, m, row.right() - 8 - std::max(w, 40.f) - 12, middle, true);
+    const float w = text(ui, row.right() - 8, middle, in_column(ui, m.need.value, scale.decimals), strong_style(ui), Align::right);
+    draw_verdict(ui, m, scale.decimals, row.right() - 8 - std::max(w, 40.f) - 12, middle, true);
   } else {
-    text(ui, row.right() - 102, middle, ui.bytes(m.need.value), strong_style(ui), Align::right);
-    draw_verdict(ui, m, row.right() - 90, middle, false);
+    text(ui, row.right() - 102, middle, in_column(ui, m.need.value, scale.decimals), strong_style(ui), Align::right);
+    draw_verdict(ui, m, scale.decimals, row.right() - 90, middle, false);
   }
   draw_bar(ui, m, bar, scale, whole.hovered ? ui.colors->bg2 : ground);
   if (!a.chosen) {
@@ -150,10 +162,13 @@ void draw_capacity(Ui& ui, const AppState& state, const Scale& scale, float top,
   if (narrow) return;
   ui.list->AddTriangleFilled({x - 5, top - 1}, {x + 5, top - 1}, {x, top + 5}, ui.colors->ink);
   const std::string label = state.answer.plan.cluster.node.gpu.name + " = " + format_bytes_with_unit(capacity, ui.unit);
-  const TextStyle style = tick_style(ui).in(ui.colors->ink);
-  const float room = x - scale.x - 8;
-  text(ui, x - 8, top + 1, label, {11, Face::semibold, style.color}, Align::right, room);
-  ui.mark("memory.capacity_bytes", {x - 8 - std::min(room, text_width(ui, label, style)), top - 7, std::min(room, text_width(ui, label, style)), 16});
+  // Left of the line where there is room, else right of it.
+  const TextStyle bold{11, Face::semibold, ui.colors->ink};
+  const float width = text_width(ui, label, bold), left = x - scale.x - 8, right = scale.at(Bytes(scale.most)) - x - 8;
+  const bool on_left = width <= left || left >= right;
+  const float shown = std::min(width, on_left ? left : right);
+  text(ui, on_left ? x - 8 : x + 8, top + 1, label, bold, on_left ? Align::right : Align::left, shown + 1);
+  ui.mark("memory.capacity_bytes", {on_left ? x - 8 - shown : x + 8, top - 7, shown, 16});
 }
 
 void draw_axis(Ui& ui, const Scale& scale, float top, float bottom) {
@@ -206,17 +221,20 @@ Edit draw_recipes(Ui& ui, const AppState& state, Rect area, bool narrow) {
   Edit edit;
   const auto& recipes = state.answer.recipes;
   if (recipes.empty()) return edit;
+  std::vector<Bytes> column;
+  for (const Alternative& a : recipes) column.push_back(a.estimate.memory.states.total());
+  const int decimals = decimals_of(column, ui.unit);
   float label = 0;
   if (!narrow) label = text(ui, area.x, area.middle_y(), ui.word("mem.recipes"), label_style(ui)) + 14;
   const float gap = 8, n = static_cast<float>(recipes.size()), wide = narrow ? area.w : (area.w - label - gap * (n - 1)) / n;
   for (std::size_t i = 0; i < recipes.size(); ++i) {
     const Alternative& a = recipes[i];
     const float at = static_cast<float>(i);
-    const Rect r = narrow ? Rect{area.x, area.y + at * 36, wide, 32} : Rect{area.x + label + at * (wide + gap), area.y + 4, wide, 26};
+    const Rect r = narrow ? Rect{area.x, area.y + at * kNarrowRecipe, wide, kNarrowRecipe - 6} : Rect{area.x + label + at * (wide + gap), area.y + 4, wide, 26};
     const Press p = press(ui, "recipe." + a.key, r);
     fill(ui, r, p.hovered && !a.chosen ? ui.colors->bg2 : ui.colors->bg1, 4);
     outline(ui, r, a.chosen ? ui.colors->ink : ui.colors->line2, 4, a.chosen ? 2.f : 1.f);
-    const std::string states = ui.bytes(a.estimate.memory.states.total());
+    const std::string states = in_column(ui, a.estimate.memory.states.total(), decimals);
     const float w = text(ui, r.right() - 8, r.middle_y(), states, a.chosen ? strong_style(ui) : body_style(ui), Align::right);
     const std::string key = "mem.recipe." + a.key;
     text(ui, r.x + 8, r.middle_y(), ui.words->has(key) ? ui.word(key) : std::string_view(a.label), label_style(ui).in(a.chosen ? ui.colors->ink : ui.colors->ink2), Align::left, r.w - w - 22);
@@ -230,7 +248,7 @@ Edit draw_recipes(Ui& ui, const AppState& state, Rect area, bool narrow) {
 
 float memory_height(const AppState& state, bool narrow) {
   const float rows = static_cast<float>(state.answer.shardings.size());
-  if (narrow) return 44 + rows * kNarrowRow + 28 + 3 * kNarrowLegend + 8 + 36 * static_cast<float>(state.answer.recipes.size()) + 12;
+  if (narrow) return 44 + rows * kNarrowRow + 28 + 3 * kNarrowLegend + 8 + kNarrowRecipe * static_cast<float>(state.answer.recipes.size()) + 12;
   return kHead + rows * kRow + kAxis + kLegend + kRecipes + 8;
 }
 
@@ -242,11 +260,15 @@ Edit draw_memory(Ui& ui, const AppState& state, Rect area) {
   const float side = narrow ? 16 : 20;
   const Rect inner = area.inset(side, 0);
   const float title = text(ui, inner.x, area.y + 22, ui.word("mem.title"), title_style(ui));
-  const Rect units{inner.right() - 76, area.y + 11, 76, 23};
-  const std::string_view unit = segments(ui, "unit", units, {{"GB", "GB"}, {"GiB", "GiB"}}, unit_name(ui.unit), label_style(ui));
-  if (!unit.empty()) take({"view.unit", std::string(unit)});
-  if (!narrow)
-    text(ui, inner.x + title + 12, area.y + 22, ui.words->fill("mem.sub", {{"u", unit_name(ui.unit)}, {"when", m.peak_at}}), label_style(ui), Align::left, units.x - inner.x - title - 24);
+  const std::string unit_now = unit_name(ui.unit);
+  if (narrow) {
+    text(ui, inner.right(), area.y + 22, ui.words->fill("mem.sub_short", {{"u", unit_now}}), label_style(ui), Align::right, inner.w - title - 12);
+  } else {
+    const Rect units{inner.right() - 76, area.y + 11, 76, 23};
+    const std::string_view unit = segments(ui, "unit", units, {{"GB", "GB"}, {"GiB", "GiB"}}, unit_now, label_style(ui));
+    if (!unit.empty()) take({"view.unit", std::string(unit)});
+    text(ui, inner.x + title + 12, area.y + 22, ui.words->fill("mem.sub", {{"u", unit_now}, {"when", m.peak_at}}), label_style(ui), Align::left, units.x - inner.x - title - 24);
+  }
 
   const float rows = static_cast<float>(state.answer.shardings.size());
   const float top = area.y + (narrow ? 44 : kHead), pitch = narrow ? kNarrowRow : kRow, bottom = top + rows * pitch;

@@ -69,6 +69,7 @@ Edit draw_split(Ui& ui, const Estimate& e, Rect area) {
   fill(ui, {bar.x, bar.bottom() + 2, length, 5}, pale ? ui.colors->track : ui.colors->scatter);
   const float y = bar.bottom() + 18;
   const float w = text(ui, bar.x, y, ui.words->fill("step.hidden", {{"t", format_seconds(hidden)}}), label_style(ui), Align::left, bar.w);
+  if (ui.touch) return edit;
   const std::string rest = ui.words->fill("step.rest", {{"o", format_seconds(s.optimizer)}, {"i", format_seconds(s.on_ideal_wiring)}});
   text(ui, bar.right(), y, rest, label_style(ui).in(ui.colors->ink3), Align::right, bar.w - w - 16);
   return edit;
@@ -82,11 +83,11 @@ Edit draw_table(Ui& ui, const AppState& state, Rect area) {
   const Estimate& e = state.answer.estimate;
   const bool roomy = area.w >= 700;
   const auto at = [&](float share) { return area.x + area.w * share; };
-  const ColumnOfTable columns[] = {{"ranks", at(0.34f)}, {"calls", at(0.42f)}, {"size", at(0.54f)}, {"bus", at(0.66f)}, {"time", at(0.76f)}, {"exposed", at(0.87f)}};
+  const ColumnOfTable columns[] = {{"ranks", at(0.3f)}, {"calls", at(0.37f)}, {"size", at(0.48f)}, {"bus", at(0.61f)}, {"time", at(0.7f)}, {"exposed", at(0.8f)}};
   const TextStyle head = tick_style(ui);
   text(ui, area.x, area.y + 8, ui.word("comm.name"), head);
   for (const ColumnOfTable& c : columns) text(ui, c.right, area.y + 8, ui.word(std::string("comm.") + c.title), head, Align::right);
-  text(ui, at(0.89f), area.y + 8, ui.word(roomy ? "comm.at" : "comm.basis"), head, Align::left, area.right() - at(0.89f));
+  text(ui, at(0.82f), area.y + 8, ui.word(roomy ? "comm.at" : "comm.basis"), head, Align::left, area.right() - at(0.82f));
   horizontal(ui, area.x, area.right(), area.y + 17, ui.colors->line);
   float y = area.y + 19;
   if (e.communication.empty()) text(ui, area.x, y + kRow / 2, ui.word("comm.none"), label_style(ui));
@@ -106,7 +107,7 @@ Edit draw_table(Ui& ui, const AppState& state, Rect area) {
     text(ui, columns[3].right, middle, "≈ " + format_rate(row.bus_bandwidth), plain, Align::right);
     text(ui, columns[4].right, middle, format_seconds(row.time.value), plain, Align::right);
     text(ui, columns[5].right, middle, format_seconds(row.exposed), {12, waits ? Face::semibold : Face::regular, waits ? ui.colors->exp : ui.colors->ink}, Align::right);
-    text(ui, at(0.89f), middle, row.bottleneck, tick_style(ui), Align::left, area.right() - at(0.89f));
+    text(ui, at(0.82f), middle, row.bottleneck, tick_style(ui), Align::left, area.right() - at(0.82f));
     ui.mark(path, line);
     tooltip(ui, p, std::string(name_of(row.collective)) + " · " + std::string(name_of(row.dimension)), row.bottleneck, ui.words->fill("comm.how", {{"a", std::string(row.algorithm)}, {"p", std::string(row.protocol)}, {"b", std::string(row.basis)}}));
     if (p.clicked) edit = {"view.explain", path + ".time_s"};

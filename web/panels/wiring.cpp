@@ -164,7 +164,9 @@ void draw_callout(Ui& ui, const Scene& s, const PlacedLink& link, Rect between) 
   text(ui, x, top + 13, ui.word("wire.bottleneck"), {12, Face::semibold, ui.colors->exp}, Align::centre, room);
   text(ui, x, top + 30, s.ring->bottleneck, tick_style(ui).in(ui.colors->ink), Align::centre, room);
   text(ui, x, top + 47, bottleneck_numbers(ui, s), tick_style(ui).in(ui.colors->ink), Align::centre, room);
-  text(ui, x, top + 64, bottleneck_nominal(ui, s), tick_style(ui).in(ui.colors->ink2), Align::centre, room);
+  const BytesPerSecond nominal = s.ring->bottleneck_nominal;
+  const std::string what = nominal.value > 0 ? ui.words->fill("wire.nominal_short", {{"n", format_rate(nominal)}}) : std::string(ui.word("wire.planned_short"));
+  text(ui, x, top + 64, what, tick_style(ui).in(ui.colors->ink2), Align::centre, room);
 }
 
 // The same on one line below the drawing, for all other links and for "there is none".
@@ -173,20 +175,24 @@ void draw_strip(Ui& ui, const Scene& s, Rect strip) {
     text(ui, strip.x + 2, strip.middle_y(), ui.word(total_gpus(s.plan.cluster) > 1 ? "wire.no_traffic" : "wire.one_gpu"), label_style(ui), Align::left, strip.w);
     return;
   }
-  const std::string numbers = s.ring->bottleneck + " · " + bottleneck_numbers(ui, s);
+  // Name and numbers, then what the numbers are; where there is little room the numbers go below.
+  const std::string numbers = bottleneck_numbers(ui, s), nominal = bottleneck_nominal(ui, s);
+  const bool narrow = text_width(ui, s.ring->bottleneck + numbers, label_style(ui)) > strip.w - 160;
+  const std::string upper = narrow ? s.ring->bottleneck : s.ring->bottleneck + " · " + numbers;
+  const std::string lower = narrow ? numbers + " · " + nominal : nominal;
   const float first = strip.y + 13, second = strip.y + 28;
   ui.mark("wiring.bottleneck", strip);
   if (!s.is_bottleneck) {
-    const std::string_view says = ui.word(s.pale ? "wire.would_bind" : "wire.none");
-    text(ui, strip.x + 2, first, std::string(says) + " " + numbers, label_style(ui).in(s.pale ? ui.colors->ink3 : ui.colors->ink2), Align::left, strip.w);
-    text(ui, strip.x + 2, second, bottleneck_nominal(ui, s), tick_style(ui), Align::left, strip.w);
+    const ImU32 ink = s.pale ? ui.colors->ink3 : ui.colors->ink2;
+    text(ui, strip.x + 2, first, std::string(ui.word(s.pale ? "wire.would_bind" : "wire.none")) + " " + upper, label_style(ui).in(ink), Align::left, strip.w);
+    text(ui, strip.x + 2, second, lower, tick_style(ui), Align::left, strip.w);
     return;
   }
   fill(ui, strip, ui.colors->exp_bg, 4);
   outline(ui, strip, ui.colors->exp, 4);
   const float w = text(ui, strip.x + 10, first, ui.word("wire.bottleneck"), {12, Face::semibold, ui.colors->exp});
-  text(ui, strip.x + 22 + w, first, numbers, label_style(ui).in(ui.colors->ink), Align::left, strip.w - w - 30);
-  text(ui, strip.x + 10, second, bottleneck_nominal(ui, s), tick_style(ui).in(ui.colors->ink2), Align::left, strip.w - 20);
+  text(ui, strip.x + 22 + w, first, upper, label_style(ui).in(ui.colors->ink), Align::left, strip.w - w - 30);
+  text(ui, strip.x + 10, second, lower, tick_style(ui).in(ui.colors->ink2), Align::left, strip.w - 20);
 }
 
 // Network above a node that is one of several.
@@ -223,7 +229,9 @@ Edit draw_wiring(Ui& ui, const AppState& state, Rect area) {
   WiringPicture picture = wiring_picture(s.graph, drawing);
   const PlacedLink* called_out = nullptr;
   for (const PlacedLink& p : picture.links)
-    if (s.binds(p.link) && s.graph.links[index(p.link)].kind == LinkKind::socket && picture.between.w >= 70 && drawing.h >= 132) called_out = &p;
+    if (s.binds(p.link) && s.graph.links[index(p.link)].kind == LinkKind::socket && drawing.h >= 132 &&
+        text_width(ui, s.ring->bottleneck, tick_style(ui)) < picture.between.w + 10)
+      called_out = &p;
   if (called_out) {  // no line below then: the drawing takes its room
     drawing.h += kStrip;
     const int link = called_out->link;

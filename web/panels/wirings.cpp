@@ -7,7 +7,7 @@ namespace wireplan {
 
 namespace {
 
-constexpr float kRow = 42, kHead = 34;
+constexpr float kRow = 44, kHead = 34;
 
 // The collective that takes longest tells what the wires give.
 BytesPerSecond busiest_bandwidth(const Estimate& e) {

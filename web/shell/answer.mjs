@@ -77,7 +77,8 @@ export function showAlternatives(document_, edit) {
   const items = document_?.items ?? [];
   box.hidden = !items.length;
   set($("h2", box), document_?.title ?? "");
-  const now = JSON.stringify(items);
+  const tryIt = ofCanvas("change.try", "Try");
+  const now = tryIt + JSON.stringify(items);
   if (box.dataset.shown === now) return;
   box.dataset.shown = now;
   $("ul", box).replaceChildren(
@@ -88,7 +89,7 @@ export function showAlternatives(document_, edit) {
         element("span", {}, label),
         element("b", { class: "delta" }, time ?? ""),
         element("span", { class: "delta" }, memory ?? ""),
-        element("button", { type: "button", "aria-label": `${ofCanvas("change.try", "Try")} ${label}`, onclick: () => edit(edits) }, ofCanvas("change.try", "Try")),
+        element("button", { type: "button", "aria-label": `${tryIt} ${label}`, onclick: () => edit(edits) }, tryIt),
       ),
     ),
   );

@@ -59,7 +59,7 @@ function show() {
   canvas.setAttribute("aria-label", `${word("drawn", "The plan, drawn. The form and the table hold the same numbers.")} ${sentence(state.answer)}`);
   showFooter();
   if (first) place.unchanged = state.link;
-  else if (state.link !== place.unchanged || location.hash) place.show(state.link);
+  else if (!state.stale && (state.link !== place.unchanged || location.hash)) place.show(state.link);
   measure();
 }
 
@@ -192,6 +192,7 @@ async function start() {
   colours.show();
   followContrast();
   if (app.pictures) {
+    toggleResults(false);  // it stood in for the pictures
     measure = layOut(app, stage);
     wakeOnInput(canvas, app.wake);
     keepContext(canvas, app, notice);

@@ -40,11 +40,14 @@ function build(rows) {
   }
 }
 
+// Closed, the table can still be found by the browser's search, which then opens it.
 export function toggleResults(open) {
   const results = $("#results");
   const button = $('[data-do="table"]');
+  if (!button) return;  // embedded: always there, for screen readers
   const show = open ?? results.hasAttribute("hidden");
   if (show) results.removeAttribute("hidden");
   else results.setAttribute("hidden", "until-found");
-  button?.setAttribute("aria-expanded", String(show));
+  results.tabIndex = show ? 0 : -1;
+  button.setAttribute("aria-expanded", String(show));
 }
