@@ -64,7 +64,8 @@ endif()
 
 foreach(library imgui implot imgui_glfw)
   target_compile_features(${library} PUBLIC cxx_std_20)
-  target_compile_options(${library} PRIVATE -w -fno-exceptions -fno-rtti)
+  # Natively only tests draw with it, so it need only be compiled soon.
+  target_compile_options(${library} PRIVATE -w -fno-exceptions -fno-rtti $<$<NOT:$<BOOL:${EMSCRIPTEN}>>:-O1>)
   if(WIREPLAN_SANITIZE)
     target_compile_options(${library} PRIVATE -fsanitize=${WIREPLAN_SANITIZE})
   endif()

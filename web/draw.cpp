@@ -56,7 +56,7 @@ float text(Ui& ui, float x, float middle, std::string_view words, const TextStyl
   return width;
 }
 
-float paragraph(Ui& ui, Rect area, std::string_view words, const TextStyle& style, float line_height) {
+float paragraph(Ui& ui, const Rect& area, std::string_view words, const TextStyle& style, float line_height) {
   float y = area.y;
   while (!words.empty()) {
     std::size_t end = std::min(words.find('\n'), words.size());
@@ -78,11 +78,11 @@ float paragraph_height(const Ui& ui, float width, std::string_view words, const 
   return paragraph(dry, {0, 0, width, 0}, words, style, line_height);
 }
 
-void fill(Ui& ui, Rect r, ImU32 color, float rounding) {
+void fill(Ui& ui, const Rect& r, ImU32 color, float rounding) {
   if (r.w > 0 && r.h > 0) ui.list->AddRectFilled(r.min(), r.max(), color, rounding);
 }
 
-void outline(Ui& ui, Rect r, ImU32 color, float rounding, float thickness) {
+void outline(Ui& ui, const Rect& r, ImU32 color, float rounding, float thickness) {
   ui.list->AddRect(r.min(), r.max(), color, rounding, thickness);  // the stroke stays inside
 }
 
@@ -106,7 +106,7 @@ void dashed_line(Ui& ui, ImVec2 a, ImVec2 b, ImU32 color, float dash, float gap,
   }
 }
 
-void dashed_outline(Ui& ui, Rect r, ImU32 color) {
+void dashed_outline(Ui& ui, const Rect& r, ImU32 color) {
   const Rect o = r.inset(0.5f, 0.5f);
   dashed_line(ui, {o.x, o.y}, {o.right(), o.y}, color);
   dashed_line(ui, {o.right(), o.y}, {o.right(), o.bottom()}, color);
@@ -118,7 +118,7 @@ void dotted_underline(Ui& ui, float x0, float x1, float y, ImU32 color) {
   dashed_line(ui, {x0, pixel(y) + 0.5f}, {x1, pixel(y) + 0.5f}, color, 2, 2);
 }
 
-void hatch(Ui& ui, Rect r, ImU32 color, float gap, float thickness) {
+void hatch(Ui& ui, const Rect& r, ImU32 color, float gap, float thickness) {
   if (r.w < 1 || r.h < 1) return;
   ui.list->PushClipRect(r.min(), r.max(), true);
   // Starting on a multiple of the gap keeps the pattern still when a bar grows.

@@ -31,19 +31,19 @@ float text(Ui& ui, float x, float middle, std::string_view words, const TextStyl
            float room = 0);
 float text_width(const Ui& ui, std::string_view words, const TextStyle& style);
 // Several lines, broken at spaces; returns the height. `lines` at most (0: all).
-float paragraph(Ui& ui, Rect area, std::string_view words, const TextStyle& style, float line_height);
+float paragraph(Ui& ui, const Rect& area, std::string_view words, const TextStyle& style, float line_height);
 float paragraph_height(const Ui& ui, float width, std::string_view words, const TextStyle& style, float line_height);
 
-void fill(Ui& ui, Rect r, ImU32 color, float rounding = 0);
-void outline(Ui& ui, Rect r, ImU32 color, float rounding = 0, float thickness = 1);
+void fill(Ui& ui, const Rect& r, ImU32 color, float rounding = 0);
+void outline(Ui& ui, const Rect& r, ImU32 color, float rounding = 0, float thickness = 1);
 void horizontal(Ui& ui, float x0, float x1, float y, ImU32 color);  // one pixel, on a pixel
 void vertical(Ui& ui, float x, float y0, float y1, ImU32 color);
 void line(Ui& ui, ImVec2 a, ImVec2 b, ImU32 color, float thickness = 1);
 void dashed_line(Ui& ui, ImVec2 a, ImVec2 b, ImU32 color, float dash = 4, float gap = 3, float thickness = 1);
-void dashed_outline(Ui& ui, Rect r, ImU32 color);
+void dashed_outline(Ui& ui, const Rect& r, ImU32 color);
 void dotted_underline(Ui& ui, float x0, float x1, float y, ImU32 color);
 // 45° lines across a rectangle, `gap` apart.
-void hatch(Ui& ui, Rect r, ImU32 color, float gap, float thickness = 1);
+void hatch(Ui& ui, const Rect& r, ImU32 color, float gap, float thickness = 1);
 
 enum class Icon : unsigned char { check, cross, chevron_down, chevron_right, chevron_up, chevron_left, plus, minus, search, warn };
 void icon(Ui& ui, Icon which, ImVec2 centre, float size, ImU32 color, float thickness = 1.5f);

@@ -56,12 +56,6 @@ std::string sharding_name(DataSharding sharding) {
   return kPeopleSay[static_cast<std::size_t>(sharding)];
 }
 
-WiringVerdict wiring_verdict(const StepAnswer& step) {
-  if (step.exposed_communication.value <= 0) return WiringVerdict::nothing_waits;
-  const double share = step.time.value.value > 0 ? step.exposed_communication / step.time.value : 0;
-  return share < 0.03 ? WiringVerdict::keeps_up : share < 0.10 ? WiringVerdict::waits_a_little : WiringVerdict::does_not_keep_up;
-}
-
 std::vector<SentencePiece> sentence_in(const Language& words, const Plan& plan, const Estimate& e, ByteUnit unit) {
   if (words.id() == "en") return answer_sentence(plan, e, unit);
   const MemoryAnswer& m = e.memory;

@@ -16,8 +16,4 @@ std::vector<SentencePiece> sentence_in(const Language& words, const Plan& plan, 
 // "FSDP", "ZeRO-2": the layout by the name people use.
 std::string sharding_name(DataSharding sharding);
 
-// Judgement of the wiring by the share of the step that waits for it.
-enum class WiringVerdict : unsigned char { nothing_waits, keeps_up, waits_a_little, does_not_keep_up };
-WiringVerdict wiring_verdict(const StepAnswer& step);
-
 }  // namespace wireplan

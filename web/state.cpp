@@ -1,6 +1,7 @@
 #include "web/state.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "core/cost/wiring.hpp"
 #include "core/text/link.hpp"

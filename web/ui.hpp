@@ -57,7 +57,7 @@ struct Ui {
   bool scrolls = false;         // the pointer is over something that the wheel moves
 
   std::string_view word(std::string_view key) const { return (*words)[key]; }
-  void mark(std::string_view key, Rect rect) { keys.push_back({std::string(key), rect}); }
+  void mark(std::string_view key, const Rect& rect) { keys.push_back({std::string(key), rect}); }
   std::string bytes(Bytes b) const { return format_bytes(b, unit); }
 };
 

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 
 #include "core/answer/explainer.hpp"
 
@@ -64,14 +65,18 @@ std::string with_values(const Explanation& e, ByteUnit bytes) {
 std::string name_of_path(const AppState& state, std::string_view path) {
   const std::string key = "path." + std::string(path);
   if (state.words.has(key)) return std::string(state.words[key]);
-  if (!path.starts_with("communication.")) return std::string(path);
-  const std::string_view rest = path.substr(14);
+  // "communication.<row>.<field>", "memory.ranks.<stage>.<field>"
+  constexpr std::string_view kRows = "communication.", kRanks = "memory.ranks.";
+  const bool is_row = path.starts_with(kRows);
+  if (!is_row && !path.starts_with(kRanks)) return std::string(path);
+  const std::string_view rest = path.substr(is_row ? kRows.size() : kRanks.size());
   const std::size_t dot = std::min(rest.find('.'), rest.size());
-  const auto row = static_cast<std::size_t>(std::atoi(std::string(rest.substr(0, dot)).c_str()));
+  const std::string number(rest.substr(0, dot)), field(rest.substr(std::min(dot + 1, rest.size())));
+  if (!is_row) return state.words.fill("path.memory.ranks." + field, {{"n", number}});
+  const auto row = static_cast<std::size_t>(std::atoi(number.c_str()));
   if (row >= state.answer.estimate.communication.size()) return std::string(path);
-  std::string name(state.answer.estimate.communication[row].name);
-  if (dot < rest.size()) name += ": " + std::string(state.words["comm.field." + std::string(rest.substr(dot + 1))]);
-  return name;
+  const std::string name(state.answer.estimate.communication[row].name);
+  return field.empty() ? name : name + ": " + std::string(state.words["comm.field." + field]);
 }
 
 std::vector<Row> result_rows(const AppState& state) {

@@ -9,7 +9,7 @@ namespace {
 constexpr float kRow = 28, kTouchRow = 44;
 
 // One row of an open list.
-bool option_row(Ui& ui, const std::string& key, Rect rect, const Option& option, bool chosen) {
+bool option_row(Ui& ui, const std::string& key, const Rect& rect, const Option& option, bool chosen) {
   const Press row = press(ui, key, rect, option.enabled, 0);
   if (chosen || row.hovered) fill(ui, rect, ui.colors->bg2);
   const TextStyle name = (chosen ? strong_style(ui) : body_style(ui)).in(option.enabled ? ui.colors->ink : ui.colors->ink3);
@@ -27,7 +27,7 @@ bool option_row(Ui& ui, const std::string& key, Rect rect, const Option& option,
 }
 
 // The field that a list hangs from.
-Press list_field(Ui& ui, std::string_view key, Rect rect, std::string_view shown, bool searched) {
+Press list_field(Ui& ui, std::string_view key, const Rect& rect, std::string_view shown, bool searched) {
   const Press field = press(ui, key, rect);
   fill(ui, rect, field.hovered ? ui.colors->bg3 : searched ? ui.colors->bg1 : ui.colors->bg2, 4);
   if (searched) outline(ui, rect, ui.colors->line2, 4);
@@ -43,7 +43,7 @@ Press list_field(Ui& ui, std::string_view key, Rect rect, std::string_view shown
 
 }  // namespace
 
-Press press(Ui& ui, std::string_view key, Rect rect, bool enabled, float rounding) {
+Press press(Ui& ui, std::string_view key, const Rect& rect, bool enabled, float rounding) {
   ui.mark(key, rect);
   if (rect.w < 1 || rect.h < 1) return {};
   ImGui::SetCursorScreenPos(rect.min());
@@ -57,7 +57,7 @@ Press press(Ui& ui, std::string_view key, Rect rect, bool enabled, float roundin
   return {hovered, ImGui::IsItemActive(), clicked && enabled};
 }
 
-bool text_button(Ui& ui, std::string_view key, Rect rect, std::string_view label) {
+bool text_button(Ui& ui, std::string_view key, const Rect& rect, std::string_view label) {
   const Press button = press(ui, key, rect);
   fill(ui, rect, button.held ? ui.colors->bg3 : button.hovered ? ui.colors->bg2 : ui.colors->bg1, 4);
   outline(ui, rect, ui.colors->line2, 4);
@@ -75,7 +75,7 @@ bool text_link(Ui& ui, std::string_view key, float x, float middle, std::string_
   return link.clicked;
 }
 
-std::string_view segments(Ui& ui, std::string_view key, Rect rect, const std::vector<Segment>& choices,
+std::string_view segments(Ui& ui, std::string_view key, const Rect& rect, const std::vector<Segment>& choices,
                           std::string_view chosen, const TextStyle& style) {
   fill(ui, rect, ui.colors->bg2, 4);
   // Each as wide as its word, the rest shared out evenly.
@@ -100,7 +100,7 @@ std::string_view segments(Ui& ui, std::string_view key, Rect rect, const std::ve
   return pressed;
 }
 
-std::string number_field(Ui& ui, std::string_view key, Rect rect, const Steps& steps) {
+std::string number_field(Ui& ui, std::string_view key, const Rect& rect, const Steps& steps) {
   const std::string name(key);
   const float side = std::min(ui.touch ? 48.f : 26.f, rect.w / 4);
   const Rect minus{rect.x, rect.y, side, rect.h}, plus{rect.right() - side, rect.y, side, rect.h};
@@ -115,7 +115,7 @@ std::string number_field(Ui& ui, std::string_view key, Rect rect, const Steps& s
     if (one.hovered) fill(ui, area, ui.colors->bg3, 4);
   vertical(ui, minus.right(), rect.y + 5, rect.bottom() - 5, ui.colors->bg3);
   vertical(ui, plus.x, rect.y + 5, rect.bottom() - 5, ui.colors->bg3);
-  const auto sign = [&](Icon which, Rect area, bool legal) {
+  const auto sign = [&](Icon which, const Rect& area, bool legal) {
     icon(ui, which, {area.middle_x(), area.middle_y()}, 7, legal ? ui.colors->ink : ui.colors->line2);
   };
   sign(Icon::minus, minus, !steps.less.empty());
@@ -130,11 +130,11 @@ std::string number_field(Ui& ui, std::string_view key, Rect rect, const Steps& s
   return result;
 }
 
-void search_field(Ui& ui, std::string_view key, Rect rect, std::string_view shown) {
+void search_field(Ui& ui, std::string_view key, const Rect& rect, std::string_view shown) {
   if (list_field(ui, key, rect, shown, true).clicked) ui.request = {Request::Kind::pick, std::string(key), rect, {}};
 }
 
-std::string dropdown(Ui& ui, std::string_view key, Rect rect, std::string_view shown, const std::vector<Option>& options,
+std::string dropdown(Ui& ui, std::string_view key, const Rect& rect, std::string_view shown, const std::vector<Option>& options,
                      std::string_view chosen) {
   const std::string name(key), id = name + "##list";
   if (list_field(ui, key, rect, shown, false).clicked) ImGui::OpenPopup(id.c_str());
@@ -213,7 +213,7 @@ void tooltip(Ui& ui, const Press& over, std::string_view name, std::string_view 
   ImGui::PopStyleColor();
 }
 
-ImVec2 begin_scroll(Ui& ui, const char* name, Rect rect, ImU32 ground) {
+ImVec2 begin_scroll(Ui& ui, const char* name, const Rect& rect, ImU32 ground) {
   ImGui::SetCursorScreenPos(rect.min());
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0, 0});
   ImGui::BeginChild(name, {rect.w, rect.h}, ImGuiChildFlags_NavFlattened, ImGuiWindowFlags_NoBackground);

@@ -17,16 +17,10 @@ Count hybrid_shard_group(const Plan& p) {
   return ranks % 2 == 0 ? ranks / 2 : 0;
 }
 
-std::string sharding_label(DataSharding s, Count shard_group, Count ranks) {
-  switch (s) {
-    case DataSharding::ddp: return "DDP";
-    case DataSharding::zero1: return "ZeRO-1";
-    case DataSharding::zero2: return "ZeRO-2";
-    case DataSharding::zero3: return "ZeRO-3";
-    case DataSharding::fsdp: return "FSDP";
-    case DataSharding::hsdp: return "HSDP " + std::to_string(shard_group) + " × " + std::to_string(shard_group > 0 ? ranks / shard_group : 0);
-  }
-  return "DDP";
+std::string label_of(DataSharding s, Count shard_group, Count ranks) {
+  std::string label(sharding_label(s));
+  if (s == DataSharding::hsdp && shard_group > 0) label += " " + std::to_string(shard_group) + " × " + std::to_string(ranks / shard_group);
+  return label;
 }
 
 std::string implemented_by(Framework f, DataSharding s) {
@@ -42,13 +36,19 @@ std::string implemented_by(Framework f, DataSharding s) {
   return "FULL_SHARD";
 }
 
-Alternative evaluated(std::string key, std::string label, Plan plan, const Constants& constants) {
+// The cluster is prepared once where only the layout or the recipe differs.
+Alternative evaluated(std::string key, std::string label, Plan plan, const PreparedCluster& cluster, const Constants& constants) {
   Alternative a;
   a.key = std::move(key);
   a.label = std::move(label);
-  a.estimate = estimate(plan, constants);
+  a.estimate = estimate(plan, cluster, constants);
   a.plan = std::move(plan);
   return a;
+}
+
+Alternative evaluated(std::string key, std::string label, Plan plan, const Constants& constants) {
+  const PreparedCluster cluster = prepare(plan.cluster, constants.links);
+  return evaluated(std::move(key), std::move(label), std::move(plan), cluster, constants);
 }
 
 // A node with the same card and other wires. Boards other than a switch are taken as two-socket hosts, GPUs split in order.
@@ -70,6 +70,7 @@ Plan with_wiring(const Plan& plan, WiringKind kind, int p2p) {
 std::vector<Alternative> sharding_alternatives(const Plan& plan, const Constants& constants) {
   std::vector<Alternative> result;
   const Count ranks = plan.parallel.data * plan.parallel.context;
+  const PreparedCluster cluster = prepare(plan.cluster, constants.links);
   for (DataSharding s : shardings_of(plan.parallel.framework)) {
     Plan changed = plan;
     const bool is_chosen = s == plan.parallel.data_sharding;
@@ -81,7 +82,7 @@ std::vector<Alternative> sharding_alternatives(const Plan& plan, const Constants
       changed.parallel.overlap = default_overlap(plan.parallel.framework, s);
     }
     const Count group = changed.parallel.shard_group;
-    result.push_back(evaluated(std::string(name_of(s)), sharding_label(s, group, ranks), std::move(changed), constants));
+    result.push_back(evaluated(std::string(name_of(s)), label_of(s, group, ranks), std::move(changed), cluster, constants));
     result.back().chosen = is_chosen;
     result.back().implemented_by = implemented_by(plan.parallel.framework, s);
   }
@@ -105,8 +106,7 @@ std::vector<Alternative> wiring_alternatives(const Plan& plan, const Constants& 
   for (const Kind& k : kKinds) {
     if (k.needs_nvlink && (!has_nvlink || (k.wiring == WiringKind::nvlink_pairs && node.gpus % 2 != 0))) continue;
     if (k.wiring == WiringKind::pcie_switch && has_nvlink) continue;
-    const bool blocks_peers = node.p2p == 0 || (node.p2p < 0 && node.gpu.p2p_pcie == 0 && node.wiring.kind != WiringKind::nvswitch && node.wiring.kind != WiringKind::nvlink_mesh);
-    const bool is_chosen = node.wiring.kind == k.wiring && (k.wiring != WiringKind::pcie_host || blocks_peers == (k.p2p == 0));
+    const bool is_chosen = node.wiring.kind == k.wiring && (k.wiring != WiringKind::pcie_host || peers_over_pcie(node, 0, 1) == (k.p2p != 0));
     // The plan's own node is shown as it is, with every detail of its wiring.
     Plan changed = is_chosen ? plan : with_wiring(plan, k.wiring, k.p2p);
     result.push_back(evaluated(k.key, k.label, std::move(changed), constants));
@@ -123,10 +123,11 @@ std::vector<Alternative> wiring_alternatives(const Plan& plan, const Constants& 
 std::vector<Alternative> recipe_alternatives(const Plan& plan, const Constants& constants) {
   struct Recipe { const char* key; const char* label; DType gradient, state; bool has_master; };
   static constexpr Recipe kRecipes[] = {
-      {"bf16", "pure bf16 AdamW, 8 B a parameter", DType::bf16, DType::bf16, false},
-      {"bf16-fp32-moments", "bf16 with fp32 moments, 12 B", DType::bf16, DType::fp32, false},
-      {"mixed", "mixed precision, 16 B", DType::fp32, DType::fp32, true},
+      {"bf16", "pure bf16 AdamW", DType::bf16, DType::bf16, false},
+      {"bf16-fp32-moments", "bf16 with fp32 moments", DType::bf16, DType::fp32, false},
+      {"mixed", "mixed precision", DType::fp32, DType::fp32, true},
   };
+  const PreparedCluster cluster = prepare(plan.cluster, constants.links);
   std::vector<Alternative> result;
   for (const Recipe& r : kRecipes) {
     Plan changed = plan;
@@ -139,7 +140,7 @@ std::vector<Alternative> recipe_alternatives(const Plan& plan, const Constants& 
     const Training& now = plan.training;
     const bool is_chosen = now.parameter_dtype == t.parameter_dtype && now.gradient_dtype == t.gradient_dtype && now.optimizer == t.optimizer &&
                            now.optimizer_state_dtype == t.optimizer_state_dtype && now.master_weights_dtype == t.master_weights_dtype;
-    result.push_back(evaluated(r.key, r.label, std::move(changed), constants));
+    result.push_back(evaluated(r.key, r.label, std::move(changed), cluster, constants));
     result.back().chosen = is_chosen;
   }
   return result;

@@ -10,7 +10,7 @@
 namespace wireplan {
 
 struct Alternative {
-  std::string key;      // stable: "ddp", "zero1", "nvswitch", "pcie-host-no-p2p"
+  std::string key;      // stable: "ddp", "zero1", "nvswitch", "no-p2p"
   std::string label;    // for people: "DDP", "ZeRO-2", "FSDP", "HSDP 2 × 2", "NVSwitch", "PCIe without P2P"
   std::string implemented_by;  // what that is called in the plan's framework, e.g. "SHARD_GRAD_OP"
   bool chosen = false;  // this is the plan itself
@@ -25,8 +25,9 @@ std::vector<Alternative> sharding_alternatives(const Plan& plan, const Constants
 // plus the node as it is when none of them matches. The card is held fixed, so only the wires change.
 std::vector<Alternative> wiring_alternatives(const Plan& plan, const Constants& constants);
 
-// The three recipes that bytes per parameter stand for: pure bf16 AdamW (8 B), the plan as the article counts (12 B),
-// mixed precision with a master copy (16 B).
+// The three recipes people mean by "bytes per parameter": pure bf16 AdamW (8 B), bf16 with fp32 moments (12 B), and mixed precision with
+// fp32 master weights and gradients (16 B in PyTorch, where the master is the parameter; 18 B where it is a copy). The bytes of each
+// stand in its estimate.
 std::vector<Alternative> recipe_alternatives(const Plan& plan, const Constants& constants);
 
 // One piece of the answer sentence; `key` is the estimate path the piece can be looked up at, "" for plain words.

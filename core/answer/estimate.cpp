@@ -97,10 +97,7 @@ void fill_memory(const Plan& p, const Constants& k, Estimate& e) {
   m.need = {m.allocated.low + m.runtime, with_slack(m.allocated.value, unavoidable) + m.runtime, with_slack(m.allocated.high, unavoidable_high) + m.runtime};
 
   m.fits = m.need.value <= m.capacity;
-  if (m.device.value <= m.capacity && m.need.high <= m.capacity) m.verdict = Verdict::fits;
-  else if (m.need.high <= m.capacity) m.verdict = Verdict::tight;
-  else if (m.need.value <= m.capacity) m.verdict = Verdict::may_not_fit;
-  else m.verdict = Verdict::does_not_fit;
+  m.verdict = memory_verdict(m.need, m.device.value, m.capacity);
 
   m.load = w.load;
   m.initialize = w.initialize;
@@ -163,6 +160,25 @@ void fill_step(const Plan& p, Estimate& e) {
 }
 
 }  // namespace
+
+Verdict memory_verdict(const Range<Bytes>& need, Bytes device, Bytes capacity) {
+  if (device <= capacity) return Verdict::fits;
+  if (need.high <= capacity) return Verdict::tight;
+  return need.value <= capacity ? Verdict::may_not_fit : Verdict::does_not_fit;
+}
+
+const CommunicationRow* most_exposed(const Estimate& estimate) {
+  const CommunicationRow* worst = nullptr;
+  for (const CommunicationRow& row : estimate.communication)
+    if (row.exposed.value > 0 && (!worst || row.exposed > worst->exposed)) worst = &row;
+  return worst;
+}
+
+WiringVerdict wiring_verdict(const StepAnswer& step) {
+  if (step.exposed_communication.value <= 0) return WiringVerdict::nothing_waits;
+  const double share = step.time.value.value > 0 ? step.exposed_communication / step.time.value : 0;
+  return share < 0.03 ? WiringVerdict::keeps_up : share < 0.10 ? WiringVerdict::waits_a_little : WiringVerdict::does_not_keep_up;
+}
 
 Estimate estimate(const Plan& plan, const PreparedCluster& cluster, const Constants& constants) {
   Estimate e;

@@ -81,6 +81,17 @@ struct Estimate {
   std::vector<Note> notes;
 };
 
+// fits: what the allocator likes to keep fits too; tight: it will free cached blocks and retry; may not fit: the value fits, the
+// high end of the band does not; does not fit: the value does not. `fits` is true for all but the last.
+Verdict memory_verdict(const Range<Bytes>& need, Bytes device, Bytes capacity);
+
+// The row of communication that shows most, nullptr when nothing waits.
+const CommunicationRow* most_exposed(const Estimate& estimate);
+
+// How the wiring does, against the same plan on ideal wiring: keeps up below 3 % of the step, does not from 10 % on.
+enum class WiringVerdict : unsigned char { nothing_waits, keeps_up, waits_a_little, does_not_keep_up };
+WiringVerdict wiring_verdict(const StepAnswer& step);
+
 // What a reader must know to judge the numbers: what is provisional, what was assumed, what the plan states that is not used yet.
 std::vector<Note> notes(const Plan& plan, const Estimate& estimate);
 

@@ -9,16 +9,6 @@ namespace {
 
 constexpr Claim kCount = Claim::count, kEstimate = Claim::estimate;
 
-constexpr double bytes_of_element(Element e) {
-  switch (e) {
-    case Element::fp64: return 8;
-    case Element::fp32: return 4;
-    case Element::bf16: case Element::fp16: return 2;
-    case Element::uint8: return 1;
-  }
-  return 1;
-}
-
 // What the elements of one call are, by the kind of message its name stands for.
 std::string_view carried(const Message& m) {
   struct Kind { std::string_view prefix, what; };
@@ -53,7 +43,7 @@ void explain_row(const Plan& p, const Estimate& e, std::size_t i, Explainer& out
   const std::string path = "communication." + std::to_string(i) + ".";
   const Message& m = c.message;
   const std::string group(name_of(m.group));
-  const double element = bytes_of_element(m.element), times = repeats(p, m);
+  const double element = bytes_of(m.element), times = repeats(p, m);
   out.add(path + "ranks", "n", "n", {count_of("n", row.ranks, "ranks of one " + group + " group")}, row.ranks, "", kCount, {"wireplan-definition"});
   out.add(path + "bytes", "S", "b·s",
           {factor_of("b", element, kCount, "bytes of an element"), count_of("s", m.bytes.value / element, std::string(carried(m)))}, row.bytes.value, "bytes", kCount, {"nccl-tests-perf"});

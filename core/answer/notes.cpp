@@ -49,6 +49,11 @@ void note_depth(const Plan& p, const Estimate& e, Notes& n) {
   if (t.details)
     n.warning("training.details", "the collectives follow these switches, of the memory only optimizer_kernel, gradient_as_bucket_view and lora_dropout do yet");
   if (!p.parallel.deepspeed.empty()) n.warning("parallel.deepspeed", "its buckets and limits decide the collectives; the memory is still counted with DeepSpeed's default bucket");
+  n.info("training.implementation", "of what " + t.implementation + " decides, kernels and collectives are in these numbers; its own loss kernel, buffers and releases are not yet");
+  if (t.lora && t.lora->quant_storage) n.warning("training.lora.quant_storage", "is carried but not used yet");
+  if (t.load == Load::rank0) n.info("training.load", "the whole model that rank 0 builds in host memory is not counted");
+  if (p.cluster.network && p.cluster.network->shorthand.empty())
+    n.warning("cluster.network", "latency_s and rail_optimized are carried but not used yet: latency is that of the fabric");
   if (!p.cluster.profile.empty()) n.warning("cluster.profile", "is carried but not used yet: times come from formulas");
   if (t.sequence_length_mean) n.warning("training.sequence_length_mean", "is carried but not used yet: every sequence counts at its full length");
   if (t.offload.optimizer || t.offload.parameters || t.offload.activations)

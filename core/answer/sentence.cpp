@@ -5,31 +5,7 @@
 
 namespace wireplan {
 
-namespace {
-
 using Tone = SentencePiece::Tone;
-
-// The communication row that shows most, or none.
-const CommunicationRow* most_exposed(const Estimate& e) {
-  const CommunicationRow* worst = nullptr;
-  for (const CommunicationRow& row : e.communication)
-    if (row.exposed.value > 0 && (!worst || row.exposed > worst->exposed)) worst = &row;
-  return worst;
-}
-
-std::string sharding_name(const Plan& p) {
-  switch (p.parallel.data_sharding) {
-    case DataSharding::ddp: return "DDP";
-    case DataSharding::zero1: return "ZeRO-1";
-    case DataSharding::zero2: return "ZeRO-2";
-    case DataSharding::zero3: return "ZeRO-3";
-    case DataSharding::fsdp: return "FSDP";
-    case DataSharding::hsdp: return "HSDP";
-  }
-  return "DDP";
-}
-
-}  // namespace
 
 std::vector<SentencePiece> answer_sentence(const Plan& plan, const Estimate& e, ByteUnit unit) {
   std::vector<SentencePiece> pieces;
@@ -45,13 +21,19 @@ std::vector<SentencePiece> answer_sentence(const Plan& plan, const Estimate& e, 
   say(Tone::number, format_bytes(m.need.value, unit), "memory.need_bytes");
   say(Tone::plain, " of ");
   say(Tone::number, format_bytes_with_unit(m.capacity, unit), "memory.capacity_bytes");
-  say(Tone::plain, " per GPU with " + sharding_name(plan) + " as " + plan.training.implementation + " runs it, ");
-  say(Tone::number, format_bytes(m.states.total(), unit), "memory.states.parameters");
+  say(Tone::plain, " per GPU with " + std::string(sharding_label(plan.parallel.data_sharding)) + " as " + plan.training.implementation + " runs it, ");
+  say(Tone::number, format_bytes(m.states.total(), unit));
   say(Tone::plain, " of that model states");
   if (m.verdict == Verdict::tight) say(Tone::plain, "; the allocator will free cached blocks and retry");
   if (m.verdict == Verdict::may_not_fit) {
     say(Tone::plain, "; the band reaches ");
     say(Tone::number, format_bytes(m.need.high, unit), "memory.need_bytes.high");
+  }
+  if (m.fits_host == 0) {
+    say(Tone::plain, "; ");
+    say(Tone::bad, "the host's memory does not hold ");
+    say(Tone::number, format_bytes_with_unit(m.host, unit), "memory.host_bytes");
+    say(Tone::plain, " of offloaded data");
   }
   say(Tone::plain, ". ");
 
@@ -61,11 +43,10 @@ std::vector<SentencePiece> answer_sentence(const Plan& plan, const Estimate& e, 
     say(Tone::plain, total_gpus(plan.cluster) > 1 ? "Nothing waits for the wiring." : "One GPU sends nothing.");
     return pieces;
   }
-  const double share = total.value > 0 ? exposed / total : 0;
-  // Judged against the same plan on ideal wiring: below 3 % the wiring keeps up, from 10 % on it does not.
+  const WiringVerdict verdict = wiring_verdict(e.step);
   if (!m.fits) say(Tone::plain, "If it fitted, ");
-  else if (share < 0.03) say(Tone::good, "The wiring keeps up: ");
-  else if (share >= 0.10) say(Tone::exposed, "The wiring does not keep up: ");
+  else if (verdict == WiringVerdict::keeps_up) say(Tone::good, "The wiring keeps up: ");
+  else if (verdict == WiringVerdict::does_not_keep_up) say(Tone::exposed, "The wiring does not keep up: ");
   say(Tone::number, format_seconds(exposed), "step.exposed_communication_s");
   say(Tone::plain, " of ");
   say(Tone::number, format_seconds(total), "step.time_s");

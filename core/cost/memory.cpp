@@ -175,8 +175,9 @@ void fill_moment(const StageContext& c, const StageMemory& m, const MemoryConsta
     terms.ends = Bytes((c.is_last && moment != Moment::backward_first_layer ? (is_eager ? 8.0 : 4.0) * c.Tp * c.h : 0) + (c.index == 0 ? 2 * c.Tp * c.h : 0));
   }
   if (p.training.offload.activations) {  // two layers stay: the current one and the one being copied
-    terms.dense_passes = c.dense_layers > 0 ? std::min(terms.dense_passes, 2.0) : 0;
-    terms.moe_passes = c.dense_layers > 0 ? 0 : std::min(terms.moe_passes, 2.0);
+    const bool keeps_moe = c.moe_layers > 0 && (c.dense_layers <= 0 || terms.kept_moe > terms.kept_dense);
+    terms.dense_passes = keeps_moe ? 0 : std::min(terms.dense_passes, 2.0);
+    terms.moe_passes = keeps_moe ? std::min(terms.moe_passes, 2.0) : 0;
   }
   parts.activations = terms.dense_passes * terms.kept_dense + terms.moe_passes * terms.kept_moe + terms.working_set + terms.ends;
 
@@ -267,7 +268,7 @@ double optimizer_state_bytes_per_parameter(const Plan& plan) {
 
 double layer_passes_in_flight(const Plan& plan, int stage, Count layers) {
   const double m = static_cast<double>(micro_batches(plan)), p = static_cast<double>(plan.parallel.pipeline), v = static_cast<double>(plan.parallel.virtual_stages);
-  const double L = static_cast<double>(layers), i = stage;
+  const double L = layers_per_micro_batch(plan.parallel, layers), i = stage;
   if (p < 2) return L;
   switch (plan.parallel.pipeline_schedule) {
     case PipelineSchedule::gpipe: return m * L;

@@ -15,17 +15,18 @@
 namespace wireplan {
 
 // Constants of frameworks and drivers that no plan states (assets/measurements/memory.json).
+// The values stand in the file alone; a field it leaves out is an error of its reader.
 struct MemoryConstants {
-  double unavoidable_fragmentation = 0.02;  // of allocated: what the allocator cannot give back before it fails
-  double slack_segments = 0.07, slack_default = 0.22, slack_megatron = 0.028;  // reserved over allocated, minus one
-  double band_exact = 0.03, band_moe = 0.20, band_default = 0.08;              // relative half widths of the allocated band
-  double band_fragmentation = 0.06;         // upper end of the fragmentation
-  Bytes context{0.5 * 1073741824.0};        // CUDA context and kernels of a part not listed
+  double unavoidable_fragmentation = 0;  // of allocated: what the allocator cannot give back before it fails
+  double band_fragmentation = 0;         // upper end of it
+  double slack_segments = 0, slack_default = 0, slack_megatron = 0;  // reserved over allocated, minus one
+  double band_exact = 0, band_moe = 0, band_default = 0;             // relative half widths of the allocated band
+  Bytes context;                         // CUDA context and kernels of a part not listed
   struct Context { std::string architecture; Bytes bytes; };
   std::vector<Context> contexts;
-  Bytes communicator{0.35 * 1073741824.0};  // per process group of two or more ranks that is used
-  Bytes workspaces{2 * 8.125 * 1048576.0};  // matrix-product workspaces that stay allocated
-  double deepspeed_bucket_elements = 5e8;
+  Bytes communicator;                    // per process group of two or more ranks that is used
+  Bytes workspaces;                      // matrix-product workspaces that stay allocated
+  double deepspeed_bucket_elements = 0;
   std::string source;
 };
 

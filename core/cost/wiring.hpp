@@ -62,6 +62,10 @@ struct LinkConstants {
 // spread over its PCIe groups. Never fails for a node that validate() accepted.
 WiringGraph wiring_graph(const Node& node, const LinkConstants& constants, int nics = -1);
 
+// Whether GPUs i and j of a node may reach each other's memory over PCIe: the node's matrix, its flag, then what the GPU can do
+// (consumer cards cannot). Over NVLink peer access is always there.  [nccl-paths]; NCCL's own P2P level is not applied.
+bool peers_over_pcie(const Node& node, int i, int j);
+
 // The nearest way two GPUs reach each other, from best to worst. host_memory: no peer access, copies through a buffer in host memory.
 enum class PathKind : unsigned char { self, nvlink, nvswitch, pcie_switch, host_bridge, sockets, host_memory, none };
 

@@ -5,6 +5,17 @@
 #include "core/cost/wiring_rates.hpp"
 
 namespace wireplan {
+
+bool peers_over_pcie(const Node& node, int i, int j) {
+  if (!node.p2p_matrix.empty()) {
+    const std::size_t index = static_cast<std::size_t>(i) * (static_cast<std::size_t>(node.gpus) + 1) + static_cast<std::size_t>(j);
+    if (index < node.p2p_matrix.size()) return node.p2p_matrix[index] == '1';
+  }
+  if (node.p2p >= 0) return node.p2p == 1;
+  if (node.gpu.p2p_pcie >= 0) return node.gpu.p2p_pcie == 1;
+  return node.gpu.form != "consumer";
+}
+
 namespace {
 
 using Step = PreparedCluster::Step;
@@ -49,7 +60,7 @@ class Routes {
         for (int j = 0; j < n; ++j) {
           Route& r = prepared_.routes[at(i) * at(n) + at(j)];
           if (r.kind != PathKind::none || hops_[at(j)] < 0) continue;
-          if (!reach.nvlink_only && !peers(i, j)) continue;
+          if (!reach.nvlink_only && !peers_over_pcie(node_, i, j)) continue;
           if (reach.kind == PathKind::nvlink && hops_[at(j)] > 1) continue;
           r.kind = reach.kind;
           keep(r, path_to(j));
@@ -64,19 +75,6 @@ class Routes {
 
  private:
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
-  // Peer access over PCIe: the matrix of the node, its flag, then what the GPU can do. Over NVLink it is always there.
-  // [nccl-paths]; NCCL's own limit (P2P level) is not applied here.
-  bool peers(int i, int j) const {
-    const int n = node_.gpus;
-    if (!node_.p2p_matrix.empty()) {
-      const std::size_t index = at(i) * (at(n) + 1) + at(j);
-      if (index < node_.p2p_matrix.size()) return node_.p2p_matrix[index] == '1';
-    }
-    if (node_.p2p >= 0) return node_.p2p == 1;
-    if (node_.gpu.p2p_pcie >= 0) return node_.gpu.p2p_pcie == 1;
-    return node_.gpu.form != "consumer";
-  }
 
   bool may_use(const Link& l, const Reach& reach) const {
     const bool between_gpus = graph_.components[at(l.a)].kind == ComponentKind::gpu && graph_.components[at(l.b)].kind == ComponentKind::gpu;

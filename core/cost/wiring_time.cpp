@@ -26,7 +26,7 @@ Seconds wire_time(const RingOnWiring& ring, Collective collective, int ranks, By
   const double remote = 1 - 1.0 / ring.nodes;
   if (collective == Collective::all_to_all) {
     const Seconds across = size * (remote * g) / ring.network_bandwidth;
-    return g > 1 ? across + size * ((g - 1) / n) / ring.all_to_all_bandwidth : across;
+    return g > 1 && ring.all_to_all_bandwidth.value > 0 ? across + size * ((g - 1) / n) / ring.all_to_all_bandwidth : across;
   }
   // scatter and gather: only what leaves the node crosses the NICs.
   if (collective == Collective::scatter || collective == Collective::gather) {

@@ -5,7 +5,7 @@
 namespace wireplan {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;  // the one instantiation of the whole core
 
 void read(const Json& object, const char* key, double& value, double automatic) {
   const auto found = object.find(key);

@@ -37,6 +37,10 @@ enum class Element : unsigned char { fp64, fp32, bf16, fp16, uint8 };
 template <>
 inline constexpr std::array<std::string_view, 5> kNames<Element> = {"fp64", "fp32", "bf16", "fp16", "uint8"};
 
+constexpr double bytes_of(Element e) {
+  return e == Element::fp64 ? 8 : e == Element::fp32 ? 4 : e == Element::uint8 ? 1 : 2;
+}
+
 struct Message {
   std::string_view name;  // stable key, e.g. "fsdp-all-gather-forward", "ddp-bucket", "tensor-forward"
   Collective collective = Collective::all_reduce;

@@ -69,6 +69,12 @@ struct StageLayers {
 // source: [megatron-lm] pipeline layer offset, [dualpipe], [zerobubble24] §3.  valid: count.  test: stages hold all layers.
 StageLayers stage_layers(const Model& model, const Parallel& parallel, Count stage);
 
+// Layers of a stage that one micro-batch runs through: all it holds, or one of the two copies of the model with dualpipe, which
+// feeds half of the micro-batches from either end.
+inline double layers_per_micro_batch(const Parallel& parallel, Count stage_layers) {
+  return static_cast<double>(stage_layers) / (parallel.pipeline > 1 && parallel.pipeline_schedule == PipelineSchedule::dualpipe ? 2 : 1);
+}
+
 // True when tied embedding and head stand on two different stages, so that two copies exist and their gradients are added.
 bool has_tied_copies(const Model& model, const Parallel& parallel);
 

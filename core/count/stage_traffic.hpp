@@ -54,9 +54,6 @@ class StageTraffic {
   std::array<Count, kNames<GroupKind>.size()> sizes_{};
 };
 
-constexpr double bytes_of(Element e) {
-  return e == Element::fp64 ? 8 : e == Element::fp32 ? 4 : e == Element::uint8 ? 1 : 2;
-}
 constexpr Element element_of(DType t) {  // formats below 16 bit travel as 16 bit
   return t == DType::fp32 ? Element::fp32 : t == DType::fp16 ? Element::fp16 : Element::bf16;
 }

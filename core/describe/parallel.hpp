@@ -21,6 +21,12 @@ template <>
 inline constexpr std::array<std::string_view, 6> kNames<DataSharding> = {"ddp",   "zero1", "zero2",
                                                                          "zero3", "fsdp",  "hsdp"};
 
+// What people call it; the documents say kNames.
+constexpr std::string_view sharding_label(DataSharding s) {
+  constexpr std::array<std::string_view, 6> kLabels = {"DDP", "ZeRO-1", "ZeRO-2", "ZeRO-3", "FSDP", "HSDP"};
+  return kLabels[static_cast<std::size_t>(s)];
+}
+
 enum class GradientSync : unsigned char { every, last };  // every micro-batch, or the last of a step only
 template <>
 inline constexpr std::array<std::string_view, 2> kNames<GradientSync> = {"every", "last"};

@@ -5,7 +5,6 @@
 #include "core/base/math.hpp"
 #include "core/cost/activations.hpp"
 #include "core/cost/memory.hpp"
-#include "core/count/flops.hpp"
 
 namespace wireplan {
 
@@ -51,13 +50,13 @@ LayerTraffic layer_traffic(const Plan& p) {
   return {20 * Tp * h + rotary + 2 * T * f / t * (2 + gated) + permuted, 24 * Tp * h + rotary + 2 * T * f / t * (3 + 2 * gated) + permuted};
 }
 
-double loss_bytes(const Plan& p) {  // memory traffic per logit, forward and backward
+double loss_bytes(const Plan& p, const EfficiencyConstants& k) {
   switch (p.training.loss) {
-    case Loss::logits_fp32: return 24;
-    case Loss::fused: return 10;
-    case Loss::chunked: return 14;
+    case Loss::logits_fp32: return k.loss_logits_fp32;
+    case Loss::fused: return k.loss_fused;
+    case Loss::chunked: return k.loss_chunked;
   }
-  return 24;
+  return k.loss_logits_fp32;
 }
 
 // Fused attention, forward and backward. The exponentials of the softmax run on the special function units beside the matrix unit:
@@ -77,7 +76,11 @@ AttentionTime attention_time(const Plan& p, Flops flops, FlopsPerSecond rate, co
 
 }  // namespace
 
-ComputeCost stage_compute(const Plan& p, const StageParameters& stage, double trained, bool is_last, const EfficiencyConstants& k) {
+SequenceWork sequence_work(const Plan& p) {
+  return {forward_flops(p.model, p.training.sequence_length), recompute_flops(p.model, p.training)};
+}
+
+ComputeCost stage_compute(const Plan& p, const SequenceWork& work, const StageParameters& stage, double trained, bool is_last, const EfficiencyConstants& k) {
   ComputeCost cost;
   const Gpu& g = p.cluster.node.gpu;
   const double b = static_cast<double>(p.training.micro_batch_size);
@@ -90,14 +93,15 @@ ComputeCost stage_compute(const Plan& p, const StageParameters& stage, double tr
   const FlopsPerSecond rate = peak * matrix_efficiency(g, peak, p.cluster.node.power_limit_w, k);
   const FlopsPerSecond rate16 = peak16 * matrix_efficiency(g, peak16, p.cluster.node.power_limit_w, k);
 
+  const double layers = layers_per_micro_batch(p.parallel, stage.layers);
   if (p.model.opaque) {
-    cost.linear = Flops(p.model.opaque->flops_per_sample / 3 * b * static_cast<double>(stage.layers) / static_cast<double>(p.model.opaque->units) / (t * c));
+    cost.linear = Flops(p.model.opaque->flops_per_sample / 3 * b * layers / static_cast<double>(p.model.opaque->units) / (t * c));
     cost.linear_s = time_at(cost.linear, rate);
     cost.forward = cost.linear_s;
     cost.backward = 2.0 * cost.linear_s;
   } else {
-    const ForwardFlops f = forward_flops(p.model, p.training.sequence_length);
-    const double share = static_cast<double>(stage.layers) / static_cast<double>(p.model.num_layers) * b / (t * c);
+    const ForwardFlops& f = work.forward;
+    const double share = layers / static_cast<double>(p.model.num_layers) * b / (t * c);
     cost.linear = f.linear * share;
     cost.attention = (p.training.attention == Attention::flash ? f.attention : f.attention_full) * share;
     if (is_last) cost.head = f.head * (b / (t * c));
@@ -107,25 +111,25 @@ ComputeCost stage_compute(const Plan& p, const StageParameters& stage, double tr
     if (p.training.attention == Attention::eager) {
       // Stored scores: matrix products over the full square plus about 5 passes forward and 7 backward over them.
       const double s = static_cast<double>(p.training.sequence_length);
-      const Bytes scores(2 * b * static_cast<double>(p.model.num_attention_heads) * s * s / (t * c) * static_cast<double>(stage.layers));
+      const Bytes scores(2 * b * static_cast<double>(p.model.num_attention_heads) * s * s / (t * c) * layers);
       attention.forward = time_at(cost.attention, rate16) + time_at(5.0 * scores, memory);
       attention.backward = 2.0 * time_at(cost.attention, rate16) + time_at(7.0 * scores, memory);
     }
     cost.attention_s = attention.forward;
     const LayerTraffic traffic = layer_traffic(p);
-    const double phi = elementwise_factor(p, k) * static_cast<double>(stage.layers);
+    const double phi = elementwise_factor(p, k) * layers;
     cost.elementwise_s = time_at(Bytes(phi * traffic.forward), memory);
     const Seconds elementwise_backward = time_at(Bytes(phi * traffic.backward), memory);
     if (is_last) {
       const double T = tokens_per_micro_batch(p);
-      cost.loss_s = time_at(Bytes(1.1 * loss_bytes(p) * T * static_cast<double>(padded_vocabulary(p.model, p.parallel.framework, p.parallel.tensor)) / t), memory);
+      cost.loss_s = time_at(Bytes(loss_bytes(p, k) * T * static_cast<double>(padded_vocabulary(p.model, p.parallel.framework, p.parallel.tensor)) / t), memory);
     }
     // Frozen weights need the gradient of their input only.
     const double linear_backward = p.training.lora ? 1 : 2;
     cost.forward = cost.linear_s + cost.head_s + cost.attention_s + cost.elementwise_s + 0.5 * cost.loss_s;
     cost.backward = linear_backward * (cost.linear_s + cost.head_s) + attention.backward + elementwise_backward + 0.5 * cost.loss_s;
     // Recomputation repeats forward work inside backward.
-    const Flops extra = recompute_flops(p.model, p.training) * share;
+    const Flops extra = work.recomputed * share;
     if (extra.value > 0 && (f.linear + f.attention).value > 0)
       cost.backward += (cost.linear_s + cost.attention_s + cost.elementwise_s) * (extra.value / ((f.linear + f.attention) * share).value);
   }

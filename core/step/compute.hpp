@@ -7,36 +7,41 @@
 #include <vector>
 
 #include "core/base/units.hpp"
+#include "core/count/flops.hpp"
 #include "core/count/parameters.hpp"
 #include "core/describe/plan.hpp"
 
 namespace wireplan {
 
 // What a GPU reaches of its data-sheet figures (assets/measurements/efficiency.json; with source and date).
+// The values stand in the file alone; a field it leaves out is an error of its reader.
 struct EfficiencyConstants {
-  double reference = 0.647;            // e_ref: share of the dense 16-bit peak a long matrix product reaches on the reference part
-  double reference_w_per_tflops = 0.7077;  // board power over dense peak of that part (H100 SXM: 700 W / 989 TFLOP/s)
-  double power_exponent = 0.55;        // pw
-  double ceiling = 0.88;               // ecap
-  double attention_matmul = 0.68;      // fa_e: share of the matrix rate inside a fused attention kernel
-  double attention_exponential = 1.7;  // fa_k: exponentials against what the special function units could do
-  double attention_backward = 1.4;     // fa_b
-  double memory = 0.85;                // emem: share of the memory bandwidth
-  double elementwise_eager = 2.3, elementwise_compiled = 1.03, elementwise_fused = 0.91;  // phi: traffic against the minimum
-  double optimizer = 1.2;              // traffic of the optimizer step against the minimum
-  double host_per_micro_batch_s = 0.0015, host_per_step_s = 0.009;
-  double host_link_bytes_per_s = 12e9; // offload copies over PCIe
-  double tensor_exposed = 0.91, tensor_overlapped = 0.41;  // share of tensor-parallel communication that shows
-  double overlap_window = 0.8;         // share of backward that gradient reduction can hide behind
-  double straggler = 0.0085;           // per standard deviation over ranks
-  double scale = 0.005;                // per doubling of nodes
-  double band = 0.2, band_moe = 0.35;  // relative half widths of the time band
+  double reference = 0;               // e_ref: share of the dense 16-bit peak a long matrix product reaches on the reference part
+  double reference_w_per_tflops = 0;  // board power over dense peak of that part (H100 SXM: 700 W / 989 TFLOP/s)
+  double power_exponent = 0;          // pw
+  double ceiling = 0;                 // ecap
+  double attention_matmul = 0;        // fa_e: share of the matrix rate inside a fused attention kernel
+  double attention_exponential = 0;   // fa_k: exponentials against what the special function units could do
+  double attention_backward = 0;      // fa_b
+  double memory = 0;                  // emem: share of the memory bandwidth
+  double elementwise_eager = 0, elementwise_compiled = 0, elementwise_fused = 0;  // phi: traffic against the minimum
+  double loss_logits_fp32 = 0, loss_fused = 0, loss_chunked = 0;  // bytes moved per logit, forward and backward
+  double optimizer = 0;               // traffic of the optimizer step against the minimum
+  double host_per_micro_batch_s = 0, host_per_step_s = 0;
+  double host_with_graphs = 0;        // share of the first that is left with CUDA graphs
+  double host_link_bytes_per_s = 0;   // offload copies over PCIe
+  double tensor_exposed = 0, tensor_overlapped = 0;      // share of tensor-parallel communication that shows
+  double pipeline_exposed = 0, pipeline_overlapped = 0;  // the same of hops between stages in steady state
+  double overlap_window = 0;          // share of backward that gradient reduction can hide behind
+  double straggler = 0;               // per standard deviation over ranks
+  double scale = 0;                   // per doubling of nodes
+  double band = 0, band_moe = 0;      // relative half widths of the time band
   std::string source;
 };
 
 // e: share of the dense peak that long matrix products reach. The fewer watts a part has per TFLOP/s, the lower its clock under load:
 //   e = softmin(e_ref · ((W/F) / (W/F)_ref)^pw, ecap),  softmin(x, y) = (x^-8 + y^-8)^(-1/8)
-// Kind: estimate, 4 % median over twelve parts. Test: tests/core/step/compute_test.cpp.
+// Source: [published-runs], fitted on parts from V100 to GB300. Kind: estimate. Test: tests/core/step/step_test.cpp.
 double matrix_efficiency(const Gpu& gpu, FlopsPerSecond peak, double power_limit_w, const EfficiencyConstants& k);
 
 // Seconds and counts of one micro-batch on one stage.
@@ -48,8 +53,12 @@ struct ComputeCost {
   Seconds optimizer;                     // once per step
 };
 
+// Work of one sequence through the whole model, counted once for all stages.
+struct SequenceWork { ForwardFlops forward; Flops recomputed; };
+SequenceWork sequence_work(const Plan& plan);
+
 // `trained`: parameters of the stage that are trained on this rank. Valid after validate(plan) passed; a rate the preset does not
 // state counts as no time (the estimate warns).
-ComputeCost stage_compute(const Plan& plan, const StageParameters& stage, double trained, bool is_last, const EfficiencyConstants& k);
+ComputeCost stage_compute(const Plan& plan, const SequenceWork& work, const StageParameters& stage, double trained, bool is_last, const EfficiencyConstants& k);
 
 }  // namespace wireplan

@@ -10,55 +10,62 @@ namespace wireplan {
 
 namespace {
 
-// What hides a message, by the framework's own order of work:
-//   tensor parallel      on the critical path of every layer: a fixed share shows, less where the framework pipelines it with the product
-//   expert parallel      dispatch and combine block the layer: all of it shows
-//   context ring         hides behind attention of the same block, at the overlap window
-//   pipeline             one hop per boundary shows while filling and draining, and a share of it in steady state
-//   gradients, gathers   run beside compute of their phase when overlappable; the first gather and the last reduction cannot
-void apply_exposure(const Plan& p, const EfficiencyConstants& k, StepCost& cost) {
+constexpr bool is_model_parallel(GroupKind g) {
+  return g == GroupKind::tensor || g == GroupKind::expert || g == GroupKind::expert_tensor || g == GroupKind::context || g == GroupKind::pipeline;
+}
+
+// Of the messages of one name and phase, the one whose call nothing can hide: before the first gather of a phase nothing has been
+// gathered to compute with, after the last reduction nothing is left to compute.
+bool bounds_its_phase(const std::vector<MessageCost>& messages, std::size_t i) {
+  const Message& m = messages[i].message;
+  const auto is_like = [&](const MessageCost& other) { return other.message.name == m.name && other.message.phase == m.phase; };
+  const bool is_gather = m.collective == Collective::all_gather || m.collective == Collective::broadcast;
+  const auto here = messages.begin() + static_cast<std::ptrdiff_t>(i);
+  return is_gather ? std::none_of(messages.begin(), here, is_like) : std::none_of(here + 1, messages.end(), is_like);
+}
+
+// What shows of a message that stands on the critical path of its layer or stage, as a share of its time:
+//   tensor parallel   a fixed share, less where the framework pipelines it with the product
+//   expert parallel   dispatch and combine block the layer: all of it
+//   context ring      what attention of the same block does not cover
+//   pipeline          filling and draining the pipe, and a share of the hops in steady state
+double exposed_share(const Plan& p, const EfficiencyConstants& k, const StepCost& cost, const MessageCost& c) {
   const double m = static_cast<double>(micro_batches(p)), stages = static_cast<double>(p.parallel.pipeline);
-  const double v = static_cast<double>(p.parallel.virtual_stages);
-  // Communication that can hide, per phase, and the compute it can hide behind.
-  Seconds hideable_forward, hideable_backward;
-  const MessageCost* last_bucket = nullptr;  // the one that closes last, when backward is over
-  for (const MessageCost& c : cost.messages)
-    if (c.message.name == "ddp-bucket") last_bucket = &c;
-  for (MessageCost& c : cost.messages) {
-    const double calls = std::max(1.0, c.message.calls);
-    switch (c.message.group) {
-      case GroupKind::tensor:
-        c.share = p.parallel.overlap.tensor ? k.tensor_overlapped : k.tensor_exposed;
-        break;
-      case GroupKind::expert: c.share = 1; break;
-      case GroupKind::context: {
-        const Seconds attention = (c.message.phase == Phase::forward ? 1.0 : 2.5) * m * cost.stages.front().attention_s;
-        c.share = c.total > k.overlap_window * attention ? (c.total - k.overlap_window * attention) / c.total : 0;
-        break;
-      }
-      case GroupKind::pipeline: {
-        // Of m·v hops each way per boundary, p - 1 fill the pipe; 0.55 of the rest show (0.2 with pipeline overlap).
-        const double steady = p.parallel.overlap.pipeline ? 0.2 : 0.55;
-        const double hops = m * v;
-        c.share = std::min(1.0, steady + (1 - steady) * (stages - 1) / std::max(hops, stages - 1));
-        break;
-      }
-      default: {
-        if (!c.message.overlappable) { c.share = 1; break; }
-        // One call per synchronisation cannot hide: nothing runs before the first gather or after the last reduction.
-        const double syncs = c.message.phase == Phase::forward || p.parallel.gradient_sync == GradientSync::every ? m : 1;
-        const bool runs_under_backward = c.message.name == "ddp-bucket" && &c != last_bucket;
-        c.unavoidable = runs_under_backward ? Seconds(0) : c.total * (std::min(calls, syncs) / calls);
-        if (c.message.phase == Phase::forward) hideable_forward += c.total - c.unavoidable;
-        else hideable_backward += c.total - c.unavoidable;
-      }
+  switch (c.message.group) {
+    case GroupKind::tensor: return p.parallel.overlap.tensor ? k.tensor_overlapped : k.tensor_exposed;
+    case GroupKind::context: {
+      const Seconds cover = k.overlap_window * (c.message.phase == Phase::forward ? 1.0 : 2.5) * m * cost.stages.front().attention_s;
+      return c.total > cover ? (c.total - cover) / c.total : 0;
     }
+    case GroupKind::pipeline: {
+      const double steady = p.parallel.overlap.pipeline ? k.pipeline_overlapped : k.pipeline_exposed;
+      const double hops = std::max(m * static_cast<double>(p.parallel.virtual_stages), stages - 1);
+      return steady + (1 - steady) * (stages - 1) / hops;
+    }
+    default: return 1;
+  }
+}
+
+// exposed = unavoidable + share·(total - unavoidable). Gradient reductions and parameter gathers run beside compute of their phase
+// when the framework overlaps them: together they hide up to the compute of the phase, and each gets the same share of what is left.
+void apply_exposure(const Plan& p, const EfficiencyConstants& k, StepCost& cost) {
+  const double m = static_cast<double>(micro_batches(p));
+  const auto is_hideable = [](const Message& message) { return message.overlappable && !is_model_parallel(message.group); };
+  Seconds hideable_forward, hideable_backward;
+  for (std::size_t i = 0; i < cost.messages.size(); ++i) {
+    MessageCost& c = cost.messages[i];
+    if (!is_hideable(c.message)) {
+      c.share = exposed_share(p, k, cost, c);
+      continue;
+    }
+    const double syncs = c.message.phase == Phase::forward || p.parallel.gradient_sync == GradientSync::every ? m : 1;
+    if (bounds_its_phase(cost.messages, i)) c.unavoidable = c.total * (std::min(c.message.calls, syncs) / c.message.calls);
+    (c.message.phase == Phase::forward ? hideable_forward : hideable_backward) += c.total - c.unavoidable;
   }
   const double backward_windows = p.parallel.gradient_sync == GradientSync::every || shards_parameters(p.parallel.data_sharding) ? m : 1;
   const Seconds window_forward = m * cost.forward, window_backward = k.overlap_window * backward_windows * cost.backward;
   for (MessageCost& c : cost.messages) {
-    const bool is_data = c.message.group != GroupKind::tensor && c.message.group != GroupKind::expert && c.message.group != GroupKind::context && c.message.group != GroupKind::pipeline;
-    if (is_data && c.message.overlappable) {
+    if (is_hideable(c.message)) {
       const bool is_forward = c.message.phase == Phase::forward;
       const Seconds hideable = is_forward ? hideable_forward : hideable_backward, window = is_forward ? window_forward : window_backward;
       c.share = hideable.value > 0 ? std::max(0.0, (hideable - window) / hideable) : 0;
@@ -68,16 +75,28 @@ void apply_exposure(const Plan& p, const EfficiencyConstants& k, StepCost& cost)
   }
 }
 
-// Bubble as a multiple of Σ τ_i - τ_max: 1F1B and GPipe 1, interleaved 1/v, zero-bubble schedules less.
+// Bubble as a multiple of Σ τ_i - τ_max. Source: [zerobubble24] Table 2 with forward, backward and weight gradient equally long;
+// [dualpipe] for the last two. Kind: estimate. Valid: stages of similar length.
 double bubble_factor(const Plan& p) {
   switch (p.parallel.pipeline_schedule) {
     case PipelineSchedule::one_f_one_b: case PipelineSchedule::gpipe: return 1;
     case PipelineSchedule::interleaved: return 1.0 / static_cast<double>(p.parallel.virtual_stages);
-    case PipelineSchedule::zb_h1: return 1.0 / 3;      // (p-1)(F + B - 2W) with F = B = W [zerobubble24]
-    case PipelineSchedule::zb_h2: case PipelineSchedule::zb_v: return 0.05;
-    case PipelineSchedule::dualpipe: case PipelineSchedule::dualpipe_v: return 0.25;  // (p/2 - 1)(FB + B - 3W) [dualpipe]
+    case PipelineSchedule::zb_h1: return 1.0 / 3;      // (p-1)(F + B - 2W) of (p-1)(F + B), B = 2W = 2F
+    case PipelineSchedule::zb_h2: case PipelineSchedule::zb_v: return 0;  // fill and drain only where p-1 or more micro-batches run
+    case PipelineSchedule::dualpipe: case PipelineSchedule::dualpipe_v: return 1.0 / 3;  // (p/2 - 1)(FB + B - 3W) with FB = F + B
   }
   return 1;
+}
+
+// Bytes a rank of one stage moves between GPU and host in a step. Offloaded optimizer: gradients down, updated 16-bit weights up.
+// Offloaded parameters: weights up for every forward and backward. Source: [zero-offload21] §4. Kind: estimate.
+Bytes offload_traffic(const Plan& p, const StageParameters& stage, const StageParameters& trained) {
+  const double ranks = shards_optimizer(p.parallel.data_sharding) ? static_cast<double>(shard_ranks(p)) : 1;
+  const double weight_ranks = shards_parameters(p.parallel.data_sharding) ? static_cast<double>(shard_ranks(p)) : 1;
+  double bytes = 0;
+  if (p.training.offload.optimizer) bytes += trained.total() / ranks * (element_bytes(p.training.gradient_dtype) + 2);
+  if (p.training.offload.parameters) bytes += 2 * static_cast<double>(micro_batches(p)) * stage.total() / weight_ranks * 2;
+  return Bytes(bytes);
 }
 
 }  // namespace
@@ -90,9 +109,10 @@ StepCost step_cost(const Plan& p, const PreparedCluster& cluster, const std::vec
   // The slowest stage sets the pace, the sum of all fills the pipe.
   Seconds slowest;
   cost.stages.reserve(stages.size());
+  const SequenceWork work = sequence_work(p);
   for (std::size_t i = 0; i < stages.size(); ++i) {
     const bool has_head = p.model.opaque ? i + 1 == stages.size() : stage_layers(p.model, p.parallel, static_cast<Count>(i)).heads > 0;
-    cost.stages.push_back(stage_compute(p, stages[i], trained[i].total(), has_head, k));
+    cost.stages.push_back(stage_compute(p, work, stages[i], trained[i].total(), has_head, k));
     const ComputeCost& c = cost.stages.back();
     cost.stage_sum += c.forward + c.backward;
     if (c.forward + c.backward > slowest) {
@@ -128,18 +148,9 @@ StepCost step_cost(const Plan& p, const PreparedCluster& cluster, const std::vec
   }
   apply_exposure(p, k, cost);
 
-  cost.host_per_step = Seconds(k.host_per_step_s + k.host_per_micro_batch_s * m * (p.training.cuda_graphs ? 0.3 : 1.0));
-  cost.host = cost.host_per_step;
-  if (p.training.offload.optimizer || p.training.offload.parameters) {
-    // Gradients down and weights up once per step for an offloaded optimizer; weights down for every use of offloaded parameters.
-    const double on_rank = stages.front().total() / (shards_optimizer(p.parallel.data_sharding) ? static_cast<double>(shard_ranks(p)) : 1.0);
-    double bytes = 0;
-    if (p.training.offload.optimizer) bytes += on_rank * (element_bytes(p.training.gradient_dtype) + 2);
-    if (p.training.offload.parameters) bytes += 2 * m * on_rank * 2;
-    cost.offload_bytes = Bytes(bytes);
-    cost.offload_rate = BytesPerSecond(k.host_link_bytes_per_s);
-    cost.offload = cost.offload_bytes / cost.offload_rate;
-  }
+  cost.host = Seconds(k.host_per_step_s + k.host_per_micro_batch_s * m * (p.training.cuda_graphs ? k.host_with_graphs : 1.0));
+  for (std::size_t i = 0; i < stages.size(); ++i) cost.offload_bytes = std::max(cost.offload_bytes, offload_traffic(p, stages[i], trained[i]));
+  cost.offload = cost.offload_bytes / BytesPerSecond(k.host_link_bytes_per_s);
 
   const Seconds busy = cost.compute + cost.exposed_communication + cost.bubble + cost.optimizer + cost.host + cost.offload;
   const double gpus = static_cast<double>(total_gpus(p.cluster)) / static_cast<double>(p.parallel.tensor);

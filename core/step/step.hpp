@@ -35,9 +35,7 @@ struct StepCost {
   Seconds stage_sum;          // Σ τ_i over stages, τ = forward + backward
   double bubble_factor = 0;   // bubble = bubble_factor · (stage_sum - τ_max)
   double straggler_factor = 0;
-  Seconds host_per_step;      // launch work that is never hidden
-  BytesPerSecond offload_rate;
-  Bytes offload_bytes;        // moved over PCIe per step and rank
+  Bytes offload_bytes;        // moved over PCIe per step and rank, on the stage with most
   std::vector<ComputeCost> stages;
   std::vector<MessageCost> messages;
 };

@@ -194,18 +194,6 @@ void foundation_section(Sheet& sheet, const Plan& plan, const Estimate& e) {
 
 }  // namespace
 
-std::string_view sharding_label(DataSharding sharding) {
-  switch (sharding) {
-    case DataSharding::ddp: return "DDP";
-    case DataSharding::zero1: return "ZeRO-1";
-    case DataSharding::zero2: return "ZeRO-2";
-    case DataSharding::zero3: return "ZeRO-3";
-    case DataSharding::fsdp: return "FSDP";
-    case DataSharding::hsdp: return "HSDP";
-  }
-  return "";
-}
-
 std::string plan_title(const Plan& plan) {
   const Model& m = plan.model;
   const Cluster& c = plan.cluster;

@@ -27,7 +27,5 @@ std::string render_errors(const Errors& errors);  // one line each: path: text
 
 // "Mistral 7B v0.1, DDP on 4 of 8 GPUs of DGX/HGX A100 80 GB": what a plan is, in one line.
 std::string plan_title(const Plan& plan);
-// Display name of a way to share states: "DDP", "ZeRO-1", "FSDP".
-std::string_view sharding_label(DataSharding sharding);
 
 }  // namespace wireplan

@@ -65,11 +65,12 @@ bool open() {
 void resize(int width, int height) { ImGui::GetIO().DisplaySize = {static_cast<float>(width), static_cast<float>(height)}; }
 void begin_frame() { ImGui::GetIO().DeltaTime = 1.f / 60; }
 void end_frame(ImVec4) {
-  for (ImTextureData* texture : *ImGui::GetDrawData()->Textures)
-    if (texture->Status != ImTextureStatus_OK) {
-      texture->SetTexID(1);
-      texture->SetStatus(texture->Status == ImTextureStatus_WantDestroy ? ImTextureStatus_Destroyed : ImTextureStatus_OK);
-    }
+  for (ImTextureData* texture : *ImGui::GetDrawData()->Textures) {
+    const bool goes = texture->Status == ImTextureStatus_WantDestroy;
+    if (texture->Status == ImTextureStatus_OK) continue;
+    texture->SetTexID(goes ? ImTextureID_Invalid : 1);
+    texture->SetStatus(goes ? ImTextureStatus_Destroyed : ImTextureStatus_OK);
+  }
 }
 void request_frame() { test::said().wants_frame = true; }
 void restore() {}

@@ -82,7 +82,7 @@ void draw_sources(Column& c, const AppState& state, const Explanation& e) {
 
 }  // namespace
 
-Edit draw_explanation(Ui& ui, const AppState& state, Rect area) {
+Edit draw_explanation(Ui& ui, const AppState& state, const Rect& area) {
   Edit edit;
   const ImVec2 start = begin_scroll(ui, "explanation", area, ui.colors->bg1);
   Column c{ui, area.x + 20, area.right() - 20, start.y + 10};

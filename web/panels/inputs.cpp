@@ -22,7 +22,7 @@ void draw_error(Column& c, const std::string& error) {
   c.y += paragraph(c.ui, {c.x, c.y, c.width(), 0}, error, tick_style(c.ui).in(c.ui.colors->no), 15) + 5;
 }
 
-std::string draw_choice(Ui& ui, const Field& f, Rect r) {
+std::string draw_choice(Ui& ui, const Field& f, const Rect& r) {
   if (f.look == Look::segments) {
     std::vector<Segment> cells;
     for (const Choice& c : f.choices) cells.push_back({c.value, c.label, c.state == Choice::State::legal});
@@ -34,7 +34,7 @@ std::string draw_choice(Ui& ui, const Field& f, Rect r) {
   return dropdown(ui, f.path, r, f.text, options, f.value);
 }
 
-std::string draw_field(Ui& ui, const Field& f, Rect r) {
+std::string draw_field(Ui& ui, const Field& f, const Rect& r) {
   if (f.kind == FieldKind::number) return number_field(ui, f.path, r, {f.value, f.less, f.more, {}, !f.error.empty()});
   std::string value = draw_choice(ui, f, r);
   if (!f.error.empty()) outline(ui, r, ui.colors->no, 4, 1.5f);
@@ -186,7 +186,7 @@ void draw_other_errors(Column& c, const AppState& state, const std::vector<Field
 
 }  // namespace
 
-Edit draw_inputs(Ui& ui, const AppState& state, const std::vector<Field>& form, Rect area, std::string_view section) {
+Edit draw_inputs(Ui& ui, const AppState& state, const std::vector<Field>& form, const Rect& area, std::string_view section) {
   Edit edit;
   const ImVec2 start = begin_scroll(ui, "inputs", area, ui.colors->bg0);
   vertical(ui, area.right() - 1, area.y, area.bottom(), ui.colors->line);
@@ -206,7 +206,7 @@ Edit draw_inputs(Ui& ui, const AppState& state, const std::vector<Field>& form, 
   return edit;
 }
 
-Edit draw_input_strip(Ui& ui, const AppState& state, Rect area) {
+Edit draw_input_strip(Ui& ui, const AppState& state, const Rect& area) {
   Edit edit;
   fill(ui, area, ui.colors->bg0);
   vertical(ui, area.right() - 1, area.y, area.bottom(), ui.colors->line);

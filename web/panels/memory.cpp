@@ -69,7 +69,7 @@ double tick_step(double most) {
   return step;
 }
 
-void draw_bar(Ui& ui, const MemoryAnswer& m, Rect bar, const Scale& scale, ImU32 ground) {
+void draw_bar(Ui& ui, const MemoryAnswer& m, const Rect& bar, const Scale& scale, ImU32 ground) {
   const float line = scale.at(m.capacity);
   Bytes below;
   for (const Part& p : parts_of(m, *ui.colors)) {
@@ -108,7 +108,7 @@ void draw_verdict(Ui& ui, const MemoryAnswer& m, int decimals, float left, float
 }
 
 // Parts of the chosen plan under the pointer, one after the other, to be looked up.
-Edit press_parts(Ui& ui, const MemoryAnswer& m, Rect bar, const Scale& scale) {
+Edit press_parts(Ui& ui, const MemoryAnswer& m, const Rect& bar, const Scale& scale) {
   Edit edit;
   Bytes below;
   for (const Part& p : parts_of(m, *ui.colors)) {
@@ -122,7 +122,7 @@ Edit press_parts(Ui& ui, const MemoryAnswer& m, Rect bar, const Scale& scale) {
   return edit;
 }
 
-Edit draw_row(Ui& ui, const Alternative& a, Rect row, const Scale& scale, bool narrow) {
+Edit draw_row(Ui& ui, const Alternative& a, const Rect& row, const Scale& scale, bool narrow) {
   Edit edit;
   const MemoryAnswer& m = a.estimate.memory;
   const std::string key = "strategy." + a.key;
@@ -180,7 +180,7 @@ void draw_axis(Ui& ui, const Scale& scale, float top, float bottom) {
   }
 }
 
-Edit draw_legend(Ui& ui, const MemoryAnswer& m, Rect area) {
+Edit draw_legend(Ui& ui, const MemoryAnswer& m, const Rect& area) {
   Edit edit;
   std::vector<Part> shown;
   std::vector<double> values;
@@ -217,7 +217,7 @@ Edit draw_legend(Ui& ui, const MemoryAnswer& m, Rect area) {
 }
 
 // What 8, 12 and 16 bytes a parameter stand for, with what each keeps of states on a GPU.
-Edit draw_recipes(Ui& ui, const AppState& state, Rect area, bool narrow) {
+Edit draw_recipes(Ui& ui, const AppState& state, const Rect& area, bool narrow) {
   Edit edit;
   const auto& recipes = state.answer.recipes;
   if (recipes.empty()) return edit;
@@ -252,7 +252,7 @@ float memory_height(const AppState& state, bool narrow) {
   return kHead + rows * kRow + kAxis + kLegend + kRecipes + 8;
 }
 
-Edit draw_memory(Ui& ui, const AppState& state, Rect area) {
+Edit draw_memory(Ui& ui, const AppState& state, const Rect& area) {
   Edit edit;
   const auto take = [&](Edit next) { if (next) edit = std::move(next); };
   const bool narrow = area.w < 560;

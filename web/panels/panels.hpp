@@ -11,25 +11,25 @@
 namespace wireplan {
 
 // The inputs by section; `section` "" draws all of them in a column that scrolls.
-Edit draw_inputs(Ui& ui, const AppState& state, const std::vector<Field>& form, Rect area, std::string_view section = {});
+Edit draw_inputs(Ui& ui, const AppState& state, const std::vector<Field>& form, const Rect& area, std::string_view section = {});
 // Names of the sections one below the other, where there is no room for the column.
-Edit draw_input_strip(Ui& ui, const AppState& state, Rect area);
+Edit draw_input_strip(Ui& ui, const AppState& state, const Rect& area);
 
 // "Will it fit?": a bar for every data sharding against the capacity, the parts of the chosen one, three recipes.
-Edit draw_memory(Ui& ui, const AppState& state, Rect area);
+Edit draw_memory(Ui& ui, const AppState& state, const Rect& area);
 float memory_height(const AppState& state, bool narrow);
 
 // "Will the wiring keep up?": the node and the load of its links while the collective that is waited for most runs.
-Edit draw_wiring(Ui& ui, const AppState& state, Rect area);
+Edit draw_wiring(Ui& ui, const AppState& state, const Rect& area);
 // The same step on other wirings of the same card.
-Edit draw_wirings(Ui& ui, const AppState& state, Rect area);
+Edit draw_wirings(Ui& ui, const AppState& state, const Rect& area);
 float wirings_height(const AppState& state);
 
 // "Where does the step go?": compute, waiting, bubble; what is hidden; the communication row by row.
-Edit draw_step(Ui& ui, const AppState& state, Rect area);
+Edit draw_step(Ui& ui, const AppState& state, const Rect& area);
 float step_height(const AppState& state, bool narrow);
 
 // Where the number in question comes from.
-Edit draw_explanation(Ui& ui, const AppState& state, Rect area);
+Edit draw_explanation(Ui& ui, const AppState& state, const Rect& area);
 
 }  // namespace wireplan

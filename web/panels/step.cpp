@@ -34,7 +34,7 @@ Seconds hidden_communication(const Estimate& e) {
   return hidden;
 }
 
-Edit draw_split(Ui& ui, const Estimate& e, Rect area) {
+Edit draw_split(Ui& ui, const Estimate& e, const Rect& area) {
   Edit edit;
   const bool pale = !e.memory.fits;
   const StepAnswer& s = e.step;
@@ -78,7 +78,7 @@ Edit draw_split(Ui& ui, const Estimate& e, Rect area) {
 struct ColumnOfTable { const char* title; float right; };
 
 // One line for each kind of message: how much travels, how often, how fast, how long, and what of it is waited for.
-Edit draw_table(Ui& ui, const AppState& state, Rect area) {
+Edit draw_table(Ui& ui, const AppState& state, const Rect& area) {
   Edit edit;
   const Estimate& e = state.answer.estimate;
   const bool roomy = area.w >= 700;
@@ -117,7 +117,7 @@ Edit draw_table(Ui& ui, const AppState& state, Rect area) {
 }
 
 // On a narrow page two lines for each: name and time, size and calls.
-void draw_list(Ui& ui, const Estimate& e, Rect area) {
+void draw_list(Ui& ui, const Estimate& e, const Rect& area) {
   float y = area.y;
   for (std::size_t i = 0; i < e.communication.size(); ++i) {
     const CommunicationRow& row = e.communication[i];
@@ -139,7 +139,7 @@ float step_height(const AppState& state, bool narrow) {
   return narrow ? 60 + kSplit + rows * kNarrowRow + 16 : kHead + kSplit + 20 + rows * kRow + 12;
 }
 
-Edit draw_step(Ui& ui, const AppState& state, Rect area) {
+Edit draw_step(Ui& ui, const AppState& state, const Rect& area) {
   Edit edit;
   const Estimate& e = state.answer.estimate;
   const Plan& plan = state.answer.plan;

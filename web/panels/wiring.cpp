@@ -4,7 +4,6 @@
 #include "core/cost/wiring_rates.hpp"
 #include "web/panels/panels.hpp"
 #include "web/panels/wiring_picture.hpp"
-#include "web/sentence.hpp"
 #include "web/widgets.hpp"
 
 namespace wireplan {
@@ -77,7 +76,7 @@ Edit draw_link(Ui& ui, const Scene& s, const PlacedLink& placed) {
   return {};
 }
 
-void draw_chip(Ui& ui, const Scene& s, int component, Rect r, double memory_share) {
+void draw_chip(Ui& ui, const Scene& s, int component, const Rect& r, double memory_share) {
   const Component& c = s.graph.components[index(component)];
   const bool is_gpu = c.kind == ComponentKind::gpu;
   const bool is_used = !is_gpu || component < s.plan.cluster.gpus_per_node;
@@ -153,7 +152,7 @@ std::string bottleneck_nominal(const Ui& ui, const Scene& s) {
 }
 
 // The bottleneck in words, in the room between two sockets when the link between them binds.
-void draw_callout(Ui& ui, const Scene& s, const PlacedLink& link, Rect between) {
+void draw_callout(Ui& ui, const Scene& s, const PlacedLink& link, const Rect& between) {
   const float x = (link.a.x + link.b.x) / 2, top = link.a.y + 26;
   const Rect box{std::floor(x - between.w / 2 + 2) - 12, top, between.w + 20, 78};
   vertical(ui, x, link.a.y + link.width / 2, top, ui.colors->exp);
@@ -170,7 +169,7 @@ void draw_callout(Ui& ui, const Scene& s, const PlacedLink& link, Rect between) 
 }
 
 // The same on one line below the drawing, for all other links and for "there is none".
-void draw_strip(Ui& ui, const Scene& s, Rect strip) {
+void draw_strip(Ui& ui, const Scene& s, const Rect& strip) {
   if (!s.ring || s.ring->bus_bandwidth.value <= 0) {
     text(ui, strip.x + 2, strip.middle_y(), ui.word(total_gpus(s.plan.cluster) > 1 ? "wire.no_traffic" : "wire.one_gpu"), label_style(ui), Align::left, strip.w);
     return;
@@ -196,7 +195,7 @@ void draw_strip(Ui& ui, const Scene& s, Rect strip) {
 }
 
 // Network above a node that is one of several.
-void draw_network(Ui& ui, const Scene& s, Rect bar) {
+void draw_network(Ui& ui, const Scene& s, const Rect& bar) {
   const bool binds = s.is_bottleneck && s.ring && s.ring->bottleneck_link < 0 && s.ring->bottleneck_component < 0;
   fill(ui, bar, binds ? ui.colors->exp_bg : ui.colors->bg1, 4);
   outline(ui, bar, binds ? ui.colors->exp : ui.colors->ink3, 4, binds ? 1.5f : 1.f);
@@ -206,7 +205,7 @@ void draw_network(Ui& ui, const Scene& s, Rect bar) {
 
 }  // namespace
 
-Edit draw_wiring(Ui& ui, const AppState& state, Rect area) {
+Edit draw_wiring(Ui& ui, const AppState& state, const Rect& area) {
   Edit edit;
   const Scene s(state);
   const float title = text(ui, area.x, area.y + 20, ui.word("wire.title"), title_style(ui));

@@ -2,7 +2,7 @@
 
 namespace wireplan {
 
-void draw_wiring_sketch(Ui& ui, std::string_view kind, Rect area, ImU32 ink) {
+void draw_wiring_sketch(Ui& ui, std::string_view kind, const Rect& area, ImU32 ink) {
   constexpr float kGpu = 6;
   const float step = (area.w - kGpu) / 3, top = area.y, floor = area.bottom() - kGpu;
   const auto gpu_x = [&](int i) { return area.x + static_cast<float>(i) * step + kGpu / 2; };

@@ -8,6 +8,6 @@
 namespace wireplan {
 
 // `kind` as in Alternative::key: "nvswitch", "nvlink-pairs", "pcie-switch", "pcie-host", "no-p2p"; others as a plain box.
-void draw_wiring_sketch(Ui& ui, std::string_view kind, Rect area, ImU32 ink);
+void draw_wiring_sketch(Ui& ui, std::string_view kind, const Rect& area, ImU32 ink);
 
 }  // namespace wireplan

@@ -17,7 +17,7 @@ BytesPerSecond busiest_bandwidth(const Estimate& e) {
   return longest ? longest->bus_bandwidth : BytesPerSecond{};
 }
 
-Edit draw_row(Ui& ui, const Alternative& a, Rect row, double per_second, bool pale) {
+Edit draw_row(Ui& ui, const Alternative& a, const Rect& row, double per_second, bool pale) {
   const std::string key = "wiring." + a.key;
   const StepAnswer& step = a.estimate.step;
   Press p;
@@ -52,7 +52,7 @@ float wirings_height(const AppState& state) {
   return kHead + kRow * static_cast<float>(std::max<std::size_t>(state.answer.wirings.size(), 1)) + 8;
 }
 
-Edit draw_wirings(Ui& ui, const AppState& state, Rect area) {
+Edit draw_wirings(Ui& ui, const AppState& state, const Rect& area) {
   Edit edit;
   const auto& list = state.answer.wirings;
   text(ui, area.x + 8, area.y + 20, ui.words->fill("wire.same_step", {{"n", std::to_string(list.size())}}), strong_style(ui), Align::left, area.w - 16);

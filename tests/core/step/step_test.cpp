@@ -78,3 +78,41 @@ TEST_CASE("pipeline: more micro-batches, smaller share of bubble; interleaving d
   // (p - 1)/m for equal stages [megatron21]; the head makes the last stage slower, so less of the pace is lost.
   CHECK(bubble("64", "1f1b", "1") <= 3.0 / 64);
 }
+
+TEST_CASE("dualpipe holds two copies of every layer but runs each micro-batch through one") {
+  const auto with = [](const char* schedule) {
+    return estimate(scenario("story", {{"parallel.framework", "megatron"}, {"parallel.data", "1"}, {"parallel.pipeline", "4"}, {"parallel.pipeline_schedule", schedule}}), constants());
+  };
+  const Estimate once = with("1f1b"), twice = with("dualpipe");
+  // Both ends hold embedding and head there, so the slowest stage is as slow as 1F1B's last; layers are not run twice.
+  CHECK(std::fabs(twice.step.compute / once.step.compute - 1) < 0.01);
+  CHECK(twice.memory.states.total() > 1.8 * once.memory.states.total());
+}
+
+TEST_CASE("only the first gather and the last reduction of a synchronisation cannot hide") {
+  // 8 GPUs behind one switch and a long backward: everything else finds compute to run beside.
+  for (const char* sharding : {"ddp", "fsdp"}) {
+    DYNAMIC_SECTION(sharding) {
+      const Estimate e = estimate(scenario("story", {{"parallel.data_sharding", sharding}}), constants());
+      int bounds = 0;
+      for (const MessageCost& m : e.cost.messages) {
+        if (m.unavoidable.value > 0) ++bounds;
+        CHECK(m.exposed == m.unavoidable);
+      }
+      CHECK(bounds == (std::string_view(sharding) == "ddp" ? 1 : 3));  // all-reduce; gather forward, gather backward, scatter
+    }
+  }
+}
+
+TEST_CASE("without overlap every byte shows") {
+  const Estimate e = estimate(scenario("story", {{"parallel.overlap", R"({"gradient_reduce":false,"parameter_gather":false,"tensor":false,"pipeline":false})"}, {"parallel.data_sharding", "fsdp"}}), constants());
+  for (const MessageCost& m : e.cost.messages) CHECK(m.exposed == m.total);
+}
+
+TEST_CASE("full recompute adds about one forward of the layers, a third of the model's work") {
+  const auto compute = [](const char* recompute) { return estimate(scenario("story", {{"training.recompute", recompute}}), constants()).step.compute.value; };
+  CHECK(compute("full") / compute("none") > 1.2);
+  CHECK(compute("full") / compute("none") < 1.4);
+  const StepAnswer full = estimate(scenario("story", {{"training.recompute", "full"}}), constants()).step;
+  CHECK(full.hfu > 1.25 * full.mfu);
+}
