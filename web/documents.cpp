@@ -1,11 +1,11 @@
 #include "web/documents.hpp"
 
-#include <algorithm>
+#include <cmath>
 
 #include "core/text/answer_json.hpp"
 #include "core/text/plan_json.hpp"
 #include "core/text/render.hpp"
-#include "web/sentence.hpp"
+#include "web/json_text.hpp"
 #include "web/values.hpp"
 
 namespace wireplan {
@@ -17,24 +17,24 @@ std::string_view tone_name(SentencePiece::Tone tone) {
   return kTones[static_cast<std::size_t>(tone)];
 }
 
-Json answer_pieces(const std::vector<SentencePiece>& pieces) {
-  Json list = Json::array();
-  for (const SentencePiece& p : pieces) list.push_back({{"text", p.text}, {"tone", tone_name(p.tone)}, {"key", p.key}});
-  return list;
+void say_answer(JsonText& out, const std::vector<SentencePiece>& pieces) {
+  out.key("answer").array();
+  for (const SentencePiece& p : pieces) out.object().field("text", p.text).field("tone", tone_name(p.tone)).field("key", p.key).end_object();
+  out.end_array();
 }
 
-Json rows(const AppState& state) {
-  Json list = Json::array();
+void say_rows(JsonText& out, const AppState& state) {
+  out.key("rows").array();
   for (const Row& r : result_rows(state))
-    list.push_back({{"group", r.group}, {"path", r.path}, {"label", r.label}, {"value", number(r.value)}, {"text", r.text}, {"unit", ""}, {"claim", r.claim}});
-  return list;
+    out.object().field("group", r.group).field("path", r.path).field("label", r.label).field("value", r.value).field("text", r.text).field("unit", "").field("claim", r.claim).end_object();
+  out.end_array();
 }
 
-Json panels(const PageLayout& page) {
-  Json list = Json::array();
+void say_panels(JsonText& out, const PageLayout& page) {
+  out.key("panels").array();
   for (const auto& [key, rect] : {std::pair{"memory", page.memory}, {"wiring", page.wiring}, {"wirings", page.wirings}, {"step", page.step}})
-    list.push_back({{"key", key}, {"top", number(rect.y)}, {"height", number(rect.h)}});
-  return list;
+    out.object().field("key", key).field("top", rect.y).field("height", rect.h).end_object();
+  out.end_array();
 }
 
 // "Mistral-7B v0.1 · adamw bf16 · 4096 tokens · DGX A100 80 GB, 4 of 8 GPUs"
@@ -53,22 +53,25 @@ std::string label_of(const AppState& state, const char* kind, const Alternative&
 
 struct Proposal { const char* kind; const Alternative* to; };
 
-// While the plan fits: what makes its step shorter, most first. While it does not: what fits, least memory first.
+// While the plan fits: what makes its step shorter, most first. While it does not: what fits, least memory first. Three of them.
 std::vector<Proposal> proposals(const AppState& state) {
+  constexpr std::size_t kMost = 3;
   const Estimate& now = state.answer.estimate;
+  const bool fits = now.memory.fits;
+  const auto weight = [&](const Alternative& a) { return fits ? a.estimate.step.time.value.value : a.estimate.memory.need.value.value; };
   std::vector<Proposal> list;
   const auto add = [&](const char* kind, const std::vector<Alternative>& all) {
     for (const Alternative& a : all) {
-      const bool better = now.memory.fits ? a.estimate.step.time.value.value < 0.99 * now.step.time.value.value : true;
-      if (!a.chosen && a.estimate.memory.fits && better) list.push_back({kind, &a});
+      if (a.chosen || !a.estimate.memory.fits || (fits && weight(a) > 0.99 * now.step.time.value.value)) continue;
+      std::size_t at = 0;
+      while (at < list.size() && weight(*list[at].to) <= weight(a)) ++at;
+      list.insert(list.begin() + static_cast<std::ptrdiff_t>(at), {kind, &a});
+      if (list.size() > kMost) list.pop_back();
     }
   };
   add("strategy", state.answer.shardings);
-  if (now.memory.fits) add("wiring", state.answer.wirings);
+  if (fits) add("wiring", state.answer.wirings);
   else add("recipe", state.answer.recipes);
-  std::stable_sort(list.begin(), list.end(), [&](const Proposal& a, const Proposal& b) {
-    return now.memory.fits ? a.to->estimate.step.time.value < b.to->estimate.step.time.value : a.to->estimate.memory.need.value < b.to->estimate.memory.need.value;
-  });
   return list;
 }
 
@@ -77,93 +80,88 @@ std::string signed_text(double difference, const std::string& size) {
   return difference == 0 ? "±0" : (difference < 0 ? "−" : "+") + size;
 }
 
-Json proposal_item(const AppState& state, const Proposal& p) {
+void say_proposal(JsonText& out, const AppState& state, const Proposal& p) {
   const Estimate &now = state.answer.estimate, &then = p.to->estimate;
   const double seconds = then.step.time.value.value - now.step.time.value.value, bytes = then.memory.need.value.value - now.memory.need.value.value;
-  const ByteUnit unit = state.view.unit;
-  const bool fits = now.memory.fits;
-  return {{"label", label_of(state, p.kind, *p.to)},
-          {"time", fits ? signed_text(seconds, format_seconds(Seconds(std::abs(seconds)))) : format_seconds(then.step.time.value)},
-          {"memory", fits ? signed_text(bytes, format_bytes_with_unit(Bytes(std::abs(bytes)), unit)) : format_bytes_with_unit(then.memory.need.value, unit)},
-          {"edits", Json::array({Json::array({p.kind, p.to->key})})}};
+  std::string time = format_seconds(then.step.time.value), memory = format_bytes_with_unit(then.memory.need.value, state.view.unit);
+  if (now.memory.fits) {
+    time = signed_text(seconds, format_seconds(Seconds(std::abs(seconds))));
+    memory = signed_text(bytes, format_bytes_with_unit(Bytes(std::abs(bytes)), state.view.unit));
+  }
+  out.object().field("label", label_of(state, p.kind, *p.to)).field("time", time).field("memory", memory);
+  out.key("edits").array().array().value(p.kind).value(p.to->key).end_array().end_array().end_object();
 }
 
-Json alternative(const AppState& state, const char* kind, const Alternative& a) {
-  const MemoryAnswer& m = a.estimate.memory;
-  const StepAnswer& s = a.estimate.step;
-  return {{"key", a.key}, {"label", label_of(state, kind, a)}, {"implemented_by", a.implemented_by}, {"chosen", a.chosen},
-          {"need_bytes", number(m.need.value.value)}, {"fits", m.fits}, {"verdict", name_of(m.verdict)}, {"states_bytes", number(m.states.total().value)},
-          {"time_s", number(s.time.value.value)}, {"exposed_communication_s", number(s.exposed_communication.value)}};
-}
-
-Json alternatives(const AppState& state, const char* kind, const std::vector<Alternative>& all) {
-  Json list = Json::array();
-  for (const Alternative& a : all) list.push_back(alternative(state, kind, a));
-  return list;
+void say_alternatives(JsonText& out, const AppState& state, const char* name, const char* kind, const std::vector<Alternative>& all) {
+  out.key(name).array();
+  for (const Alternative& a : all) {
+    const MemoryAnswer& m = a.estimate.memory;
+    out.object().field("key", a.key).field("label", label_of(state, kind, a)).field("implemented_by", a.implemented_by).field("chosen", a.chosen);
+    out.field("need_bytes", m.need.value.value).field("fits", m.fits).field("verdict", name_of(m.verdict)).field("states_bytes", m.states.total().value);
+    out.field("time_s", a.estimate.step.time.value.value).field("exposed_communication_s", a.estimate.step.exposed_communication.value).end_object();
+  }
+  out.end_array();
 }
 
 }  // namespace
 
-Json state_document(const App& app) {
+std::string state_document(const App& app) {
   const AppState& s = app.state;
-  Json doc{{"link", link_of(s)},
-           {"unit", unit_name(s.view.unit)},
-           {"theme", s.view.is_dark ? "dark" : "light"},
-           {"language", s.view.language},
-           {"version", kEngineVersion},
-           {"answer", answer_pieces(s.answer.sentence)},
-           {"stale", s.is_stale()},
-           {"errors", write_errors(s.errors)["errors"]},
-           {"verdict", name_of(s.answer.estimate.memory.verdict)},
-           {"summary", summary(s)},
-           {"can_undo", s.moment > 0},
-           {"can_redo", s.moment + 1 < s.history.size()},
-           {"explain", s.view.explain},
-           {"plan", write_plan(s.answer.plan)},
-           {"rows", rows(s)},
-           {"panels", panels(app.layout)},
-           {"height", number(wanted_height(s, app.width))}};
-  return doc;
+  JsonText out;
+  out.object().field("link", link_of(s)).field("unit", unit_name(s.view.unit)).field("theme", s.view.is_dark ? "dark" : "light");
+  out.field("language", s.view.language).field("version", kEngineVersion);
+  say_answer(out, s.answer.sentence);
+  out.field("stale", s.is_stale()).key("errors").array();
+  for (const Error& e : s.errors) out.object().field("path", e.path).field("value", e.value).field("limit", e.limit).field("text", e.text).end_object();
+  out.end_array().field("verdict", name_of(s.answer.estimate.memory.verdict)).field("summary", summary(s));
+  out.field("can_undo", s.moment > 0).field("can_redo", s.moment + 1 < s.history.size()).field("explain", s.view.explain);
+  out.key("plan").raw(dump_json_compact(write_plan(s.answer.plan)));
+  say_rows(out, s);
+  say_panels(out, app.layout);
+  return out.field("height", wanted_height(s, app.width)).end_object().take();
 }
 
-Json form_document(const std::vector<Field>& form) {
-  Json list = Json::array();
+std::string form_document(const std::vector<Field>& form) {
+  JsonText out;
+  out.array();
   for (const Field& f : form) {
-    Json choices = Json::array();
+    out.object().field("section", f.section).field("path", f.path).field("key", f.path).field("label", f.label).field("kind", name_of(f.kind));
+    out.field("value", f.value).field("text", f.text).key("choices").array();
     for (const Choice& c : f.choices)
-      choices.push_back({{"value", c.value}, {"label", c.label}, {"detail", c.detail}, {"enabled", c.state == Choice::State::legal}, {"why", c.why}});
-    Json field{{"section", f.section}, {"path", f.path}, {"key", f.path}, {"label", f.label}, {"kind", name_of(f.kind)}, {"value", f.value}, {"text", f.text}, {"choices", std::move(choices)}};
-    if (f.kind == FieldKind::number)
-      field.update({{"min", number(f.min)}, {"max", number(f.max)}, {"step", number(f.step)}, {"less", f.less}, {"more", f.more}});
-    field["error"] = f.error;
-    field["hint"] = f.hint;
-    list.push_back(std::move(field));
+      out.object().field("value", c.value).field("label", c.label).field("detail", c.detail).field("enabled", c.state == Choice::State::legal).field("why", c.why).end_object();
+    out.end_array();
+    if (f.kind == FieldKind::number) out.field("min", f.min).field("max", f.max).field("step", f.step).field("less", f.less).field("more", f.more);
+    out.field("error", f.error).field("hint", f.hint).end_object();
   }
-  return list;
+  return out.end_array().take();
 }
 
-Json alternatives_document(const AppState& state) {
-  Json items = Json::array();
-  for (const Proposal& p : proposals(state))
-    if (items.size() < 3) items.push_back(proposal_item(state, p));
-  return {{"title", state.words[state.answer.estimate.memory.fits ? "change.title" : "change.nearest"]},
-          {"items", std::move(items)},
-          {"strategies", alternatives(state, "strategy", state.answer.shardings)},
-          {"wirings", alternatives(state, "wiring", state.answer.wirings)},
-          {"recipes", alternatives(state, "recipe", state.answer.recipes)}};
+std::string alternatives_document(const AppState& state) {
+  JsonText out;
+  out.object().field("title", state.words[state.answer.estimate.memory.fits ? "change.title" : "change.nearest"]).key("items").array();
+  for (const Proposal& p : proposals(state)) say_proposal(out, state, p);
+  out.end_array();
+  say_alternatives(out, state, "strategies", "strategy", state.answer.shardings);
+  say_alternatives(out, state, "wirings", "wiring", state.answer.wirings);
+  say_alternatives(out, state, "recipes", "recipe", state.answer.recipes);
+  return out.end_object().take();
 }
 
-Json scenarios_document(const AppState& state) {
-  Json list = Json::array();
-  for (const std::string_view id : state.presets.ids("scenarios")) {
-    const Result<Json> scenario = parse_json(state.presets.text("scenarios", id));
-    if (!scenario) continue;
-    const Json& document = scenario.value();
-    Json entry{{"id", id}, {"title", document.value("title", std::string(id))}, {"chosen", document.contains("plan") && document["plan"] == state.document}};
-    if (id == "story") list.insert(list.begin(), std::move(entry));
-    else list.push_back(std::move(entry));
-  }
-  return list;
+std::string scenarios_document(const AppState& state) {
+  JsonText out;
+  out.array();
+  // The story first: it is what the page opens with.
+  for (const bool is_first : {true, false})
+    for (const std::string_view id : state.presets.ids("scenarios")) {
+      if ((id == "story") != is_first) continue;
+      const Result<Json> scenario = parse_json(state.presets.text("scenarios", id));
+      if (!scenario || !scenario.value().contains("plan")) continue;
+      const auto title = scenario.value().find("title");
+      const bool titled = title != scenario.value().end() && title->is_string();
+      out.object().field("id", id).field("title", titled ? std::string_view(title->get_ref<const std::string&>()) : id);
+      out.field("chosen", scenario.value()["plan"] == state.document).end_object();
+    }
+  return out.end_array().take();
 }
 
 std::string export_text(const AppState& state, std::string_view format) {

@@ -5,7 +5,6 @@
 #include "core/describe/defaults.hpp"
 #include "web/catalogue.hpp"
 #include "web/legal.hpp"
-#include "web/sentence.hpp"
 
 namespace wireplan {
 
@@ -118,7 +117,7 @@ void add_layout(Table& table, const AppState& state) {
     f.choices = layout_choices(state, std::string_view(path).substr(9));
   }
   Field& sharding = table.add("layout", "parallel.data_sharding", FieldKind::choice, Look::dropdown, std::string(name_of(p.data_sharding)));
-  sharding.text = sharding_name(p.data_sharding);
+  sharding.text = sharding_label(p.data_sharding);
   for (const Alternative& a : state.answer.shardings)
     sharding.choices.push_back({.value = a.key, .label = a.label, .detail = a.implemented_by});
   table.choice("layout", "parallel.framework", Look::dropdown, p.framework,

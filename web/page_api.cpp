@@ -8,6 +8,7 @@
 #include "web/app.hpp"
 #include "web/documents.hpp"
 #include "web/fonts.hpp"
+#include "web/json_text.hpp"
 #include "web/platform.hpp"
 
 using namespace wireplan;
@@ -45,17 +46,17 @@ int page_open(const char* link) {
 
 const char* page_state() {
   static std::string text;
-  return kept(text, dump_json_compact(state_document(app())));
+  return kept(text, state_document(app()));
 }
 
 const char* page_form() {
   static std::string text;
-  return kept(text, dump_json_compact(form_document(app().form)));
+  return kept(text, form_document(app().form));
 }
 
 const char* page_scenarios() {
   static std::string text;
-  return kept(text, dump_json_compact(scenarios_document(app().state)));
+  return kept(text, scenarios_document(app().state));
 }
 
 const char* page_explain(const char* path) {
@@ -67,12 +68,15 @@ const char* page_explain(const char* path) {
 
 const char* page_alternatives() {
   static std::string text;
-  return kept(text, dump_json_compact(alternatives_document(app().state)));
+  return kept(text, alternatives_document(app().state));
 }
 
 const char* page_words() {
   static std::string text;
-  return kept(text, dump_json_compact(Json(app().state.words.texts())));
+  JsonText out;
+  out.object();
+  for (const auto& [key, words] : app().state.words.texts()) out.field(key, words);
+  return kept(text, out.end_object().take());
 }
 
 void page_edit(const char* path, const char* value) { after(apply(app().state, {text_or_empty(path), text_or_empty(value)})); }
@@ -94,15 +98,16 @@ const char* page_export(const char* format) {
 const char* page_rect(const char* key) {
   static std::string text;
   for (const KeyedRect& k : app().ui.keys)
-    if (k.key == key) return kept(text, dump_json_compact(Json::array({number(k.rect.x), number(k.rect.y), number(k.rect.w), number(k.rect.h)})));
+    if (k.key == key) return kept(text, JsonText().array().value(k.rect.x).value(k.rect.y).value(k.rect.w).value(k.rect.h).end_array().take());
   return kept(text, "");
 }
 
 const char* page_keys() {
   static std::string text;
-  Json keys = Json::array();
-  for (const KeyedRect& k : app().ui.keys) keys.push_back(k.key);
-  return kept(text, dump_json_compact(keys));
+  JsonText out;
+  out.array();
+  for (const KeyedRect& k : app().ui.keys) out.value(k.key);
+  return kept(text, out.end_array().take());
 }
 
 int page_frames() { return app().frames; }

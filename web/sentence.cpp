@@ -42,19 +42,7 @@ void say(std::vector<SentencePiece>& pieces, std::string_view text, Tone tone, c
   flush();
 }
 
-const CommunicationRow* most_exposed(const Estimate& e) {
-  const CommunicationRow* worst = nullptr;
-  for (const CommunicationRow& row : e.communication)
-    if (row.exposed.value > 0 && (!worst || row.exposed > worst->exposed)) worst = &row;
-  return worst;
-}
-
 }  // namespace
-
-std::string sharding_name(DataSharding sharding) {
-  constexpr const char* kPeopleSay[] = {"DDP", "ZeRO-1", "ZeRO-2", "ZeRO-3", "FSDP", "HSDP"};
-  return kPeopleSay[static_cast<std::size_t>(sharding)];
-}
 
 std::vector<SentencePiece> sentence_in(const Language& words, const Plan& plan, const Estimate& e, ByteUnit unit) {
   if (words.id() == "en") return answer_sentence(plan, e, unit);
@@ -65,7 +53,7 @@ std::vector<SentencePiece> sentence_in(const Language& words, const Plan& plan, 
       {"c", format_bytes_with_unit(m.capacity, unit), "memory.capacity_bytes"},
       {"h", format_bytes(m.need.high, unit), "memory.need_bytes.high"},
       {"m", format_bytes(m.states.total(), unit), "memory.states.parameters"},
-      {"s", sharding_name(plan.parallel.data_sharding), ""},
+      {"s", std::string(sharding_label(plan.parallel.data_sharding)), ""},
       {"i", plan.training.implementation, ""},
       {"e", format_seconds(e.step.exposed_communication), "step.exposed_communication_s"},
       {"t", format_seconds(e.step.time.value), "step.time_s"},

@@ -13,7 +13,4 @@ namespace wireplan {
 // texts "answer.*".
 std::vector<SentencePiece> sentence_in(const Language& words, const Plan& plan, const Estimate& estimate, ByteUnit unit);
 
-// "FSDP", "ZeRO-2": the layout by the name people use.
-std::string sharding_name(DataSharding sharding);
-
 }  // namespace wireplan

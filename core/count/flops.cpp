@@ -46,15 +46,6 @@ ForwardFlops layer_flops(const Model& m, Count layer, double s, double matrix_el
 
 }  // namespace
 
-ForwardFlops layer_forward_flops(const Model& m, Count layer, Count sequence_length) {
-  if (m.opaque) {
-    ForwardFlops f;
-    f.linear = Flops(m.opaque->flops_per_sample / 3 / double(layers_of(m)));
-    return f;
-  }
-  return layer_flops(m, layer, double(sequence_length), active_matrix_elements(m, is_moe_layer(m, layer)));
-}
-
 ForwardFlops forward_flops(const Model& m, Count sequence_length) {
   ForwardFlops sum;
   if (m.opaque) {
@@ -87,32 +78,29 @@ TrainingFlops training_flops(const Model& m, const Training& training) {
   return {rest + 3 * f.attention, rest + 3 * f.attention_full};
 }
 
-Flops recompute_flops(const Model& m, const Training& training) {
-  const Count s = training.sequence_length, layers = layers_of(m), n = std::max<Count>(training.recompute.n, 1);
-  switch (training.recompute.kind) {
-    case RecomputeKind::none:
-      return Flops(0);
-    case RecomputeKind::selective:
-      return forward_flops(m, s).attention;
-    case RecomputeKind::full: {
-      const ForwardFlops f = forward_flops(m, s);
-      return f.linear + f.attention;
-    }
-    case RecomputeKind::full_layers:
-    case RecomputeKind::every:
-      break;
-  }
-  if (m.opaque) {
-    const Count repeated =
-        training.recompute.kind == RecomputeKind::every ? (layers + n - 1) / n : std::min(training.recompute.n, layers);
-    return double(repeated) * layer_forward_flops(m, 0, s).linear;
-  }
-  const double dense = active_matrix_elements(m, false), moe = m.moe ? active_matrix_elements(m, true) : 0;
-  const bool every = training.recompute.kind == RecomputeKind::every;
+Flops recompute_flops(const Model& m, const Training& training, const Parallel& parallel) {
+  const Recompute& r = training.recompute;
+  if (r.kind == RecomputeKind::none) return Flops(0);
+  const Count s = training.sequence_length, pieces = pieces_of(parallel);
+  const ForwardFlops whole = forward_flops(m, s);
+  if (r.kind == RecomputeKind::selective) return whole.attention;
+  if (r.kind == RecomputeKind::full) return whole.linear + whole.attention;
+  const Count step = r.kind == RecomputeKind::every ? std::max<Count>(r.n, 1) : 1;
+  const double dense = m.opaque ? 0 : active_matrix_elements(m, false),
+               moe = m.moe && !m.opaque ? active_matrix_elements(m, true) : 0;
   Flops sum;
-  for (Count i = 0; i < (every ? layers : std::min(training.recompute.n, layers)); i += every ? n : 1) {
-    const ForwardFlops f = layer_flops(m, i, double(s), is_moe_layer(m, i) ? moe : dense);
-    sum += f.linear + f.attention;
+  for (Count piece = 0; piece < pieces; ++piece) {
+    const LayerRange layers = piece_layers(m, pieces, piece);
+    const Count again = recomputed_of(r, layers.size());
+    if (m.opaque) {
+      sum += double(again) / double(layers_of(m)) * whole.linear;
+      continue;
+    }
+    for (Count i = 0; i < again; ++i) {
+      const Count layer = layers.begin + i * step;
+      const ForwardFlops f = layer_flops(m, layer, double(s), is_moe_layer(m, layer) ? moe : dense);
+      sum += f.linear + f.attention;
+    }
   }
   return sum;
 }

@@ -5,6 +5,7 @@
 
 #include "core/base/units.hpp"
 #include "core/describe/model.hpp"
+#include "core/describe/parallel.hpp"
 #include "core/describe/training.hpp"
 
 namespace wireplan {
@@ -25,9 +26,6 @@ struct ForwardFlops {
 // forward and backward operations, as `linear`.  test: tests/core/count/flops_test.cpp.
 ForwardFlops forward_flops(const Model& model, Count sequence_length);
 
-// The same for one layer (layer is 0-based; no head).
-ForwardFlops layer_forward_flops(const Model& model, Count layer, Count sequence_length);
-
 // Model FLOPs of one training step for one sequence: 3 × forward (backward is twice the forward), recompute not counted.
 // Conventions: `causal` halves attention (what the kernels do); `full_square` is the PaLM convention ([palm22] App. B).
 struct TrainingFlops {
@@ -39,9 +37,10 @@ TrainingFlops training_flops(const Model& model, Count sequence_length);
 // add 3·2·s·r·(in + out) per target.  [lora21] §4.2
 TrainingFlops training_flops(const Model& model, const Training& training);
 
-// Extra forward work that recomputation adds, as FLOPs per sequence (0 for none). `selective` is the attention core
-// ([korthikanti22] §5), `full` the forward of every layer, {"every": n} that of the layers 0, n, 2n ..., {"full_layers": n} that
-// of the first n. The head is never repeated.
-Flops recompute_flops(const Model& model, const Training& training);
+// what: extra forward work that recomputation adds, FLOPs per sequence through the whole model (0 for none).
+// formula: `selective`: the attention core; else the forward of recomputed_of() the layers of each piece of the pipeline
+// (parameters.hpp). The head is never repeated.
+// source: [korthikanti22] §5; [megatron-lm] recompute_method.  valid: count.  test: flops_test.cpp.
+Flops recompute_flops(const Model& model, const Training& training, const Parallel& parallel = {});
 
 }  // namespace wireplan

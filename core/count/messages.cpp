@@ -26,6 +26,7 @@ StageTraffic::StageTraffic(const Plan& p, Count stage) : plan(p) {
            double(std::max<Count>(parallel.context, 1));
   activation = element_of(training.parameter_dtype);
   layers = stage_layers(model, parallel, stage);
+  recomputed = recomputed_layers(model, parallel, training.recompute, stage);
   is_first = layers.embeddings > 0;
   is_last = layers.heads > 0;
   experts_apart = model.moe && !(parallel.expert == 1 && parallel.expert_tensor == parallel.tensor);
@@ -61,22 +62,6 @@ bool StageTraffic::is_moe(Count layer) const {
   if (layers.moe == 0) return false;
   const Count every = std::max<Count>(plan.model.moe->every, 1);
   return every > 1 ? (layer + 1) % every == 0 : layer >= layers.dense;
-}
-
-Count StageTraffic::recomputed_layers() const {
-  const Recompute& r = plan.training.recompute;
-  switch (r.kind) {
-    case RecomputeKind::none:
-    case RecomputeKind::selective:
-      return 0;
-    case RecomputeKind::full:
-      return layers.total();
-    case RecomputeKind::full_layers:
-      return std::min(r.n, layers.total());
-    case RecomputeKind::every:
-      return (layers.total() + std::max<Count>(r.n, 1) - 1) / std::max<Count>(r.n, 1);
-  }
-  return 0;
 }
 
 void StageTraffic::add(std::string_view name, Collective collective, GroupKind group, Phase phase, double bytes,
@@ -150,32 +135,23 @@ double bytes_sent(const Plan& plan, const std::vector<Message>& messages) {
   return sum;
 }
 
-// First, second and last stage differ (ends, dense first layers); the ones between are like the second.
-struct Busiest {
-  Count stage = 0;
-  std::vector<Message> messages;
-};
-Busiest busiest(const Plan& plan) {
-  Busiest best{0, stage_messages(plan, 0)};
+}  // namespace
+
+std::vector<Message> step_messages(const Plan& plan) {
+  std::vector<Message> busiest = stage_messages(plan, 0);
   const Count stages = plan.parallel.pipeline;
-  if (stages <= 1) return best;
-  double most = bytes_sent(plan, best.messages);
+  if (stages <= 1) return busiest;
+  double most = bytes_sent(plan, busiest);
+  // First, second and last stage differ (ends, dense first layers); the ones between are like the second.
   for (const Count stage : {Count{1}, stages - 1}) {
-    if (stage == best.stage) continue;
     std::vector<Message> messages = stage_messages(plan, stage);
     const double sent = bytes_sent(plan, messages);
     if (sent > most) {
       most = sent;
-      best = {stage, std::move(messages)};
+      busiest = std::move(messages);
     }
   }
-  return best;
+  return busiest;
 }
-
-}  // namespace
-
-std::vector<Message> step_messages(const Plan& plan) { return busiest(plan).messages; }
-
-Count busiest_stage(const Plan& plan) { return busiest(plan).stage; }
 
 }  // namespace wireplan

@@ -13,12 +13,6 @@ double norm_elements(const TensorList& list) {
   return sum;
 }
 
-Count recomputed_moe(const StageTraffic& t) {
-  if (t.layers.moe == 0) return 0;
-  const Count all = t.recomputed_layers();
-  return all == t.layers.total() ? t.layers.moe : Count(double(all) * double(t.layers.moe) / double(t.layers.total()));
-}
-
 // Pairs of a column-parallel and a row-parallel part: attention, and the dense MLP or the shared experts.
 struct Halves {
   double forward = 0, recomputed = 0, recomputed_layers = 0;
@@ -26,8 +20,8 @@ struct Halves {
 Halves halves_of(const StageTraffic& t) {
   const Model& model = t.plan.model;
   const bool shared = model.moe && model.moe->shared_intermediate_size > 0;
-  const double dense = double(t.layers.dense), moe = double(t.layers.moe), again = double(t.recomputed_layers()),
-               again_moe = double(recomputed_moe(t));
+  const double dense = double(t.layers.dense), moe = double(t.layers.moe), again = double(t.recomputed.total()),
+               again_moe = double(t.recomputed.moe);
   return {2 * dense + (shared ? 2 : 1) * moe, 2 * (again - again_moe) + (shared ? 2 : 1) * again_moe, again};
 }
 
@@ -138,7 +132,7 @@ void add_context(StageTraffic& t) {
   t.add("context-ring-forward", Collective::send_recv, GroupKind::context, Phase::forward, bytes, hops * layers * m,
         t.activation, true);
   t.add("context-ring-backward", Collective::send_recv, GroupKind::context, Phase::backward, bytes,
-        hops * (2 * layers + double(t.recomputed_layers())) * m, t.activation, true);
+        hops * (2 * layers + double(t.recomputed.total())) * m, t.activation, true);
 }
 
 // K distinct experts land on e·(1 − (1 − 1/e)^K) ranks: what a dispatcher sends that copies a token once per rank. [deepep]
@@ -153,7 +147,7 @@ void add_experts(StageTraffic& t) {
   const Parallel& p = t.plan.parallel;
   const Model& model = t.plan.model;
   if (!model.moe || t.layers.moe == 0) return;
-  const double layers = double(t.layers.moe), again = double(recomputed_moe(t)), m = double(t.micro_batches),
+  const double layers = double(t.layers.moe), again = double(t.recomputed.moe), m = double(t.micro_batches),
                e = double(p.expert), e_t = double(p.expert_tensor);
   const double tokens = p.sequence_parallel ? t.tokens / double(p.tensor) : t.tokens;
   const double token_bytes = double(model.hidden_size) * bytes_of(t.activation),

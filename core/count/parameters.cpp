@@ -43,22 +43,26 @@ LayerParameters by_part(const TensorList& list) {
 
 bool is_v_shaped(PipelineSchedule s) { return s == PipelineSchedule::zb_v || s == PipelineSchedule::dualpipe_v; }
 
+// Calls visit(piece) for every piece a stage holds.
+template <class Visit>
+void visit_pieces(const Parallel& parallel, Count stage, Visit visit) {
+  const Count p = std::max<Count>(parallel.pipeline, 1), pieces = pieces_of(parallel);
+  if (p > 1 && is_v_shaped(parallel.pipeline_schedule)) {
+    visit(stage);
+    visit(2 * p - 1 - stage);
+  } else if (p > 1 && parallel.pipeline_schedule == PipelineSchedule::dualpipe) {
+    visit(stage);
+    visit(p - 1 - stage);
+  } else {
+    for (Count piece = stage; piece < pieces; piece += p) visit(piece);
+  }
+}
+
 // First layer of piece `piece` of `pieces`.
 Count first_layer(Count layers, Count pieces, Count piece) {
   if (layers % pieces == 0) return layers / pieces * piece;
   if ((layers + 2) % pieces == 0) return std::clamp<Count>((layers + 2) / pieces * piece - 1, 0, layers);
   return layers / pieces * piece + std::min(piece, layers % pieces);
-}
-
-void add_piece(StageLayers& stage, const Model& model, Count pieces, Count piece) {
-  const Count layers = layers_of(model);
-  const Count begin = first_layer(layers, pieces, piece),
-              end = piece + 1 == pieces ? layers : first_layer(layers, pieces, piece + 1);
-  const Count moe = moe_layers_between(model, begin, end);
-  stage.moe += moe;
-  stage.dense += end - begin - moe;
-  stage.embeddings += piece == 0;
-  stage.heads += piece + 1 == pieces;
 }
 
 struct Share {
@@ -118,19 +122,65 @@ ModelParameters count_parameters(const Model& m) {
   return p;
 }
 
-StageLayers stage_layers(const Model& model, const Parallel& parallel, Count stage) {
+Count pieces_of(const Parallel& parallel) {
   const Count p = std::max<Count>(parallel.pipeline, 1);
+  if (p == 1) return 1;
+  if (is_v_shaped(parallel.pipeline_schedule)) return 2 * p;
+  return parallel.pipeline_schedule == PipelineSchedule::dualpipe ? p : p * std::max<Count>(parallel.virtual_stages, 1);
+}
+
+LayerRange piece_layers(const Model& model, Count pieces, Count piece) {
+  const Count layers = layers_of(model);
+  return {first_layer(layers, pieces, piece),
+          piece + 1 == pieces ? layers : first_layer(layers, pieces, piece + 1)};
+}
+
+StageLayers stage_layers(const Model& model, const Parallel& parallel, Count stage) {
   StageLayers s;
-  if (is_v_shaped(parallel.pipeline_schedule) && p > 1) {
-    add_piece(s, model, 2 * p, stage);
-    add_piece(s, model, 2 * p, 2 * p - 1 - stage);
-  } else if (parallel.pipeline_schedule == PipelineSchedule::dualpipe && p > 1) {
-    add_piece(s, model, p, stage);
-    add_piece(s, model, p, p - 1 - stage);
-  } else {
-    const Count v = p > 1 ? std::max<Count>(parallel.virtual_stages, 1) : 1;
-    for (Count chunk = 0; chunk < v; ++chunk) add_piece(s, model, p * v, chunk * p + stage);
+  const Count pieces = pieces_of(parallel);
+  visit_pieces(parallel, stage, [&](Count piece) {
+    const LayerRange layers = piece_layers(model, pieces, piece);
+    const Count moe = moe_layers_between(model, layers.begin, layers.end);
+    s.moe += moe;
+    s.dense += layers.size() - moe;
+    s.embeddings += piece == 0;
+    s.heads += piece + 1 == pieces;
+  });
+  return s;
+}
+
+Count recomputed_of(const Recompute& recompute, Count count) {
+  switch (recompute.kind) {
+    case RecomputeKind::none:
+    case RecomputeKind::selective:
+      return 0;
+    case RecomputeKind::full:
+      return count;
+    case RecomputeKind::full_layers:
+      return std::clamp<Count>(recompute.n, 0, count);
+    case RecomputeKind::every: {
+      const Count n = std::max<Count>(recompute.n, 1);
+      return (count + n - 1) / n;
+    }
   }
+  return 0;
+}
+
+StageLayers recomputed_layers(const Model& model, const Parallel& parallel, const Recompute& recompute, Count stage) {
+  StageLayers s;
+  const Count pieces = pieces_of(parallel);
+  const Count step = recompute.kind == RecomputeKind::every ? std::max<Count>(recompute.n, 1) : 1;
+  visit_pieces(parallel, stage, [&](Count piece) {
+    const LayerRange layers = piece_layers(model, pieces, piece);
+    const Count again = recomputed_of(recompute, layers.size());
+    Count moe = 0;
+    if (step == 1)
+      moe = moe_layers_between(model, layers.begin, layers.begin + again);
+    else if (model.moe && !model.opaque)
+      for (Count i = 0; i < again; ++i) moe += is_moe_layer(model, layers.begin + i * step);
+    s.moe += moe;
+    s.dense += again - moe;
+  });
   return s;
 }
 

@@ -75,6 +75,25 @@ inline double layers_per_micro_batch(const Parallel& parallel, Count stage_layer
   return static_cast<double>(stage_layers) / (parallel.pipeline > 1 && parallel.pipeline_schedule == PipelineSchedule::dualpipe ? 2 : 1);
 }
 
+// Pieces the layers are cut into: p·v; 2p on V-shaped schedules; p (of each of two copies) under dualpipe; 1 without a pipeline.
+Count pieces_of(const Parallel& parallel);
+
+// Layers begin <= i < end of one piece.
+struct LayerRange {
+  Count begin = 0, end = 0;
+  Count size() const { return end - begin; }
+};
+LayerRange piece_layers(const Model& model, Count pieces, Count piece);
+
+// what: layers of `count` consecutive ones whose whole forward is repeated; they are the first, or every n-th from the first.
+// formula: none, selective: 0; full: count; {"full_layers": n}: min(n, count); {"every": n}: ⌈count/n⌉.
+// source: [megatron-lm] recompute_method "block" counts recompute_num_layers in each virtual pipeline stage; a model without a
+// pipeline is one.  valid: count.  test: parameters_test.cpp.
+Count recomputed_of(const Recompute& recompute, Count count);
+
+// The same by kind for all pieces a stage holds: n counts anew in each piece.
+StageLayers recomputed_layers(const Model& model, const Parallel& parallel, const Recompute& recompute, Count stage);
+
 // True when tied embedding and head stand on two different stages, so that two copies exist and their gradients are added.
 bool has_tied_copies(const Model& model, const Parallel& parallel);
 

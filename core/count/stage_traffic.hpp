@@ -19,7 +19,7 @@ class StageTraffic {
   Count syncs = 1;                     // gradient reductions per step
   double tokens = 0;                   // T
   Element activation = Element::bf16;  // of activations, gathered parameters
-  StageLayers layers;
+  StageLayers layers, recomputed;
   bool is_first = true, is_last = true;
   bool experts_apart = false;  // routed experts reduce in a group of their own (expert_data)
   // Tensors this rank holds, and those of them that are trained (adapters under LoRA).
@@ -29,7 +29,6 @@ class StageTraffic {
 
   double ranks(GroupKind kind) const { return double(sizes_[std::size_t(kind)]); }
   bool is_moe(Count layer) const;  // of the stage's layers, counted from 0
-  Count recomputed_layers() const;
 
   // Adds calls; the same name, phase and size is one message. Past kMostSizes sizes of one name the rest share their mean, so
   // that the list stays short and the total exact.
