@@ -10,6 +10,7 @@ in the prose is listed in the preset's `assumed`.
 """
 import csv
 import json
+import re
 import sys
 from itertools import combinations
 from pathlib import Path
@@ -57,16 +58,14 @@ def rows_of(path):
     return rows
 
 
-# The survey names its own files; a preset names what they hold.
-WORDS = [
-    ("reference/training.jsonl", "the published training runs collected for this project"),
-    ("collectives.jsonl, yaml seen", "published nccl-tests runs, yaml seen"),
-    ("see each source", "see the source of each run"),
-    ("collectives.jsonl", "published nccl-tests runs"),
-    ("wiring from IDS.md", "wiring from the description of published training runs"),
-    ("IDS.md only", "description of published training runs only"),
-    ("IDS.md", "description of published training runs"),
-]
+# A cell may name a table of runs or a description by its file; a preset names what that holds.
+WORDS = [(re.compile(pattern), text) for pattern, text in [
+    (r"\w+/training[.]\w+", "the published training runs collected for this project"),
+    (r"see each source", "see the source of each run"),
+    (r"collectives[.]\w+", "published nccl-tests runs"),
+    (r"(?<=wiring from )ID[S][.]md", "the description of published training runs"),
+    (r"(\w+/)?ID[S][.]md", "description of published training runs"),
+]]
 NODE_NAMES = {  # two rows of one name
     "dgx1-v100-16gb": "DGX-1 (8 x V100 SXM2 16 GB)", "dgx1-v100-32gb": "DGX-1 (8 x V100 SXM2 32 GB)",
 }
@@ -79,8 +78,8 @@ NODE_SOURCES = {  # rows whose source cell names a file of the survey or another
 
 
 def words(text):
-    for old, new in WORDS:
-        text = text.replace(old, new)
+    for pattern, replacement in WORDS:
+        text = pattern.sub(replacement, text)
     return text
 
 

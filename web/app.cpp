@@ -16,12 +16,16 @@ namespace {
 Edit draw_results(App& a) {
   Edit edit;
   const PageLayout& page = a.layout;
-  const auto take = [&](Edit next) { if (next) edit = std::move(next); };
+  const auto take = [&](Edit next) {
+    if (next) edit = std::move(next);
+  };
   const ImVec2 start = begin_scroll(a.ui, "results", page.centre, a.ui.colors->bg1);
   const float moved = start.y - page.centre.y;
   const auto here = [&](Rect r) { return Rect{r.x, r.y + moved, r.w, r.h}; };
-  const Rect memory = here(page.memory), wiring = here(page.wiring), wirings = here(page.wirings), step = here(page.step);
-  for (const auto& [key, rect] : {std::pair{"panel.memory", memory}, {"panel.wiring", wiring}, {"panel.wirings", wirings}, {"panel.step", step}})
+  const Rect memory = here(page.memory), wiring = here(page.wiring), wirings = here(page.wirings),
+             step = here(page.step);
+  for (const auto& [key, rect] :
+       {std::pair{"panel.memory", memory}, {"panel.wiring", wiring}, {"panel.wirings", wirings}, {"panel.step", step}})
     a.ui.mark(key, rect);
   take(draw_memory(a.ui, a.state, memory));
   take(draw_wiring(a.ui, a.state, wiring));
@@ -36,11 +40,14 @@ Edit draw_results(App& a) {
 Edit draw_panels(App& a) {
   Edit edit;
   const PageLayout& page = a.layout;
-  const auto take = [&](Edit next) { if (next) edit = std::move(next); };
+  const auto take = [&](Edit next) {
+    if (next) edit = std::move(next);
+  };
   take(draw_results(a));
   if (page.strip.w > 0) take(draw_input_strip(a.ui, a.state, page.strip));
   if (page.inputs.w > 0) {
-    take(draw_inputs(a.ui, a.state, a.form, page.inputs, page.columns == Columns::strip ? std::string_view(a.state.view.section) : std::string_view()));
+    take(draw_inputs(a.ui, a.state, a.form, page.inputs,
+                     page.columns == Columns::strip ? std::string_view(a.state.view.section) : std::string_view()));
   }
   if (page.drawer.w > 0) take(draw_explanation(a.ui, a.state, page.drawer));
   return edit;
@@ -50,8 +57,9 @@ void begin_page(App& a) {
   ImGui::SetNextWindowPos({0, 0});
   ImGui::SetNextWindowSize({a.width, a.height});
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0, 0});
-  ImGui::Begin("page", nullptr, ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings |
-                                    ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoScrollWithMouse);
+  ImGui::Begin("page", nullptr,
+               ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings |
+                   ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoScrollWithMouse);
   ImGui::PopStyleVar();
   a.ui.list = ImGui::GetWindowDrawList();
   a.ui.canvas = {0, 0, a.width, a.height};

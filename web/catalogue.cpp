@@ -38,14 +38,16 @@ Catalogue read_catalogue(const Presets& presets) {
     double parameters = number_at(row, "exact_parameters");
     if (parameters <= 0) parameters = number_at(row, "published_parameters");
     if (parameters > 0) c.detail = format_parameters(parameters);
-    c.extra = "h " + format_exact(number_at(row, "hidden_size")) + " · " + format_exact(number_at(row, "num_layers")) + " layers";
+    c.extra = "h " + format_exact(number_at(row, "hidden_size")) + " · " + format_exact(number_at(row, "num_layers")) +
+              " layers";
   });
   all.nodes = choices_of(presets, "nodes", [](const Json& row, Choice& c) {
     c.detail = format_exact(number_at(row, "gpus")) + " GPUs";
     c.extra = text_at(row, "wiring");
   });
   all.implementations = choices_of(presets, "implementations", [](const Json&, Choice&) {});
-  if (const Result<Json> references = parse_json(presets.text("references", "references")); references && references.value().is_object())
+  if (const Result<Json> references = parse_json(presets.text("references", "references"));
+      references && references.value().is_object())
     for (const auto& [key, entry] : references.value().items())
       if (entry.is_object()) all.sources[key] = text_at(entry, "title");
   return all;

@@ -123,8 +123,7 @@ void hatch(Ui& ui, const Rect& r, ImU32 color, float gap, float thickness) {
   ui.list->PushClipRect(r.min(), r.max(), true);
   // Starting on a multiple of the gap keeps the pattern still when a bar grows.
   const float step = gap * 1.4142f, start = std::floor((r.x - r.h) / step) * step;
-  for (float x = start; x < r.right(); x += step)
-    ui.list->AddLine({x, r.bottom()}, {x + r.h, r.y}, color, thickness);
+  for (float x = start; x < r.right(); x += step) ui.list->AddLine({x, r.bottom()}, {x + r.h, r.y}, color, thickness);
   ui.list->PopClipRect();
 }
 
@@ -135,14 +134,32 @@ void icon(Ui& ui, Icon which, ImVec2 c, float size, ImU32 color, float thickness
     ui.list->PathStroke(color, thickness, closed ? ImDrawFlags_Closed : 0);
   };
   switch (which) {
-    case Icon::check: path({{-1, 0.05f}, {-0.3f, 0.75f}, {1, -0.7f}}); break;
-    case Icon::cross: path({{-0.8f, -0.8f}, {0.8f, 0.8f}}); path({{-0.8f, 0.8f}, {0.8f, -0.8f}}); break;
-    case Icon::chevron_down: path({{-0.8f, -0.4f}, {0, 0.4f}, {0.8f, -0.4f}}); break;
-    case Icon::chevron_up: path({{-0.8f, 0.4f}, {0, -0.4f}, {0.8f, 0.4f}}); break;
-    case Icon::chevron_right: path({{-0.4f, -0.8f}, {0.4f, 0}, {-0.4f, 0.8f}}); break;
-    case Icon::chevron_left: path({{0.4f, -0.8f}, {-0.4f, 0}, {0.4f, 0.8f}}); break;
-    case Icon::plus: path({{-0.9f, 0}, {0.9f, 0}}); path({{0, -0.9f}, {0, 0.9f}}); break;
-    case Icon::minus: path({{-0.9f, 0}, {0.9f, 0}}); break;
+    case Icon::check:
+      path({{-1, 0.05f}, {-0.3f, 0.75f}, {1, -0.7f}});
+      break;
+    case Icon::cross:
+      path({{-0.8f, -0.8f}, {0.8f, 0.8f}});
+      path({{-0.8f, 0.8f}, {0.8f, -0.8f}});
+      break;
+    case Icon::chevron_down:
+      path({{-0.8f, -0.4f}, {0, 0.4f}, {0.8f, -0.4f}});
+      break;
+    case Icon::chevron_up:
+      path({{-0.8f, 0.4f}, {0, -0.4f}, {0.8f, 0.4f}});
+      break;
+    case Icon::chevron_right:
+      path({{-0.4f, -0.8f}, {0.4f, 0}, {-0.4f, 0.8f}});
+      break;
+    case Icon::chevron_left:
+      path({{0.4f, -0.8f}, {-0.4f, 0}, {0.4f, 0.8f}});
+      break;
+    case Icon::plus:
+      path({{-0.9f, 0}, {0.9f, 0}});
+      path({{0, -0.9f}, {0, 0.9f}});
+      break;
+    case Icon::minus:
+      path({{-0.9f, 0}, {0.9f, 0}});
+      break;
     case Icon::search:
       ui.list->AddCircle({c.x - 0.25f * s, c.y - 0.25f * s}, 0.6f * s, color, 0, thickness);
       path({{0.2f, 0.2f}, {0.9f, 0.9f}});
@@ -173,8 +190,8 @@ void pipe(Ui& ui, ImVec2 a, ImVec2 b, float width, float load_forward, float loa
   const float lane = (width - kBetween) / 2;
   // Traffic keeps to the right of its own direction, as on a road.
   const bool downwards = upright ? b.y > a.y : b.x > a.x;
-  const std::array<float, 2> load = upright == downwards ? std::array{load_forward, load_backward}
-                                                         : std::array{load_backward, load_forward};
+  const std::array<float, 2> load =
+      upright == downwards ? std::array{load_forward, load_backward} : std::array{load_backward, load_forward};
   for (std::size_t side = 0; side < 2; ++side) {
     const float from = side == 0 ? -width / 2 : kBetween / 2;
     const float filled = lane * std::clamp(load[side], 0.f, 1.f);

@@ -17,13 +17,13 @@ struct TextStyle {
   TextStyle in(ImU32 c) const { return {size, face, c}; }
 };
 // The type scale. Sizes are those of CSS (the em, not the height of the line).
-TextStyle title_style(const Ui& ui);    // 15 semibold, ink
-TextStyle body_style(const Ui& ui);     // 13 regular, ink
-TextStyle strong_style(const Ui& ui);   // 13 semibold, ink
-TextStyle label_style(const Ui& ui);    // 12 regular, ink2
-TextStyle tick_style(const Ui& ui);     // 11 regular, ink3
-TextStyle big_style(const Ui& ui);      // 26 semibold, ink
-TextStyle mono_style(const Ui& ui);     // 12 mono, ink
+TextStyle title_style(const Ui& ui);   // 15 semibold, ink
+TextStyle body_style(const Ui& ui);    // 13 regular, ink
+TextStyle strong_style(const Ui& ui);  // 13 semibold, ink
+TextStyle label_style(const Ui& ui);   // 12 regular, ink2
+TextStyle tick_style(const Ui& ui);    // 11 regular, ink3
+TextStyle big_style(const Ui& ui);     // 26 semibold, ink
+TextStyle mono_style(const Ui& ui);    // 12 mono, ink
 
 // One line of text whose capitals are centred on `middle`. Cut with "…" where it is wider than `room` (0: never).
 // Returns the width drawn.
@@ -45,7 +45,18 @@ void dotted_underline(Ui& ui, float x0, float x1, float y, ImU32 color);
 // 45° lines across a rectangle, `gap` apart.
 void hatch(Ui& ui, const Rect& r, ImU32 color, float gap, float thickness = 1);
 
-enum class Icon : unsigned char { check, cross, chevron_down, chevron_right, chevron_up, chevron_left, plus, minus, search, warn };
+enum class Icon : unsigned char {
+  check,
+  cross,
+  chevron_down,
+  chevron_right,
+  chevron_up,
+  chevron_left,
+  plus,
+  minus,
+  search,
+  warn
+};
 void icon(Ui& ui, Icon which, ImVec2 centre, float size, ImU32 color, float thickness = 1.5f);
 
 // The band a value lies in: a line with caps from low to high, on a halo of the ground.

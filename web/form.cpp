@@ -34,7 +34,8 @@ class Table {
     return fields_.back();
   }
 
-  Field& number(const char* section, const char* path, Count value, Count least, Count most, Count step, Neighbours next) {
+  Field& number(const char* section, const char* path, Count value, Count least, Count most, Count step,
+                Neighbours next) {
     Field& f = add(section, path, FieldKind::number, Look::field, text_of(value));
     f.min = static_cast<double>(least);
     f.max = static_cast<double>(most);
@@ -85,43 +86,59 @@ void add_training(Table& table, const AppState& state) {
   constexpr Count kLongest = 1 << 24, kMostBatch = 1'000'000;
   table.number("training", "training.sequence_length", t.sequence_length, 1, kLongest, 1,
                doubling_neighbours(t.sequence_length, 16, kLongest));
-  table.number("training", "training.micro_batch_size", t.micro_batch_size, 1, kMostBatch, 1, micro_batch_neighbours(plan));
+  table.number("training", "training.micro_batch_size", t.micro_batch_size, 1, kMostBatch, 1,
+               micro_batch_neighbours(plan));
   const Count at_once = t.micro_batch_size * plan.parallel.data;
-  Field& global = table.number("training", "training.global_batch_size", t.global_batch_size, at_once, kMostBatch, at_once, {});
+  Field& global =
+      table.number("training", "training.global_batch_size", t.global_batch_size, at_once, kMostBatch, at_once, {});
   if (t.global_batch_size > at_once) global.less = text_of(t.global_batch_size - at_once);
   if (t.global_batch_size + at_once <= kMostBatch) global.more = text_of(t.global_batch_size + at_once);
-  global.hint = words.fill("in.micro", {{"m", text_of(micro_batches(plan))}, {"n", text_of(plan.parallel.data)}, {"b", text_of(t.micro_batch_size)}});
+  global.hint = words.fill(
+      "in.micro",
+      {{"m", text_of(micro_batches(plan))}, {"n", text_of(plan.parallel.data)}, {"b", text_of(t.micro_batch_size)}});
 
   table.choice("training", "training.parameter_dtype", Look::dropdown, t.parameter_dtype,
                {DType::bf16, DType::fp16, DType::fp32, DType::fp8, DType::mxfp8, DType::nvfp4});
-  table.choice("training", "training.gradient_dtype", Look::dropdown, t.gradient_dtype, {DType::bf16, DType::fp16, DType::fp32}).joined = true;
+  table
+      .choice("training", "training.gradient_dtype", Look::dropdown, t.gradient_dtype,
+              {DType::bf16, DType::fp16, DType::fp32})
+      .joined = true;
   table.choice("training", "training.optimizer", Look::dropdown, t.optimizer,
-               {Optimizer::adamw, Optimizer::adam, Optimizer::adamw_8bit, Optimizer::adamw_8bit_paged, Optimizer::sgd, Optimizer::sgd_momentum,
-                Optimizer::lion, Optimizer::adafactor, Optimizer::muon});
-  table.choice("training", "training.optimizer_state_dtype", Look::dropdown, t.optimizer_state_dtype,
-               {DType::fp32, DType::bf16, DType::fp16, DType::int8}).joined = true;
+               {Optimizer::adamw, Optimizer::adam, Optimizer::adamw_8bit, Optimizer::adamw_8bit_paged, Optimizer::sgd,
+                Optimizer::sgd_momentum, Optimizer::lion, Optimizer::adafactor, Optimizer::muon});
+  table
+      .choice("training", "training.optimizer_state_dtype", Look::dropdown, t.optimizer_state_dtype,
+              {DType::fp32, DType::bf16, DType::fp16, DType::int8})
+      .joined = true;
   Field& master = table.add("training", "training.master_weights_dtype", FieldKind::choice, Look::segments,
                             t.master_weights_dtype ? std::string(name_of(*t.master_weights_dtype)) : "null");
   master.choices = {{.value = "null", .label = std::string(words["in.none"])}, {.value = "fp32", .label = "fp32"}};
-  Field& recompute = table.add("training", "training.recompute", FieldKind::choice, Look::segments, recompute_value(t.recompute));
+  Field& recompute =
+      table.add("training", "training.recompute", FieldKind::choice, Look::segments, recompute_value(t.recompute));
   for (const char* v : {"none", "selective", "full"})
     recompute.choices.push_back({.value = v, .label = std::string(words[std::string("in.recompute.") + v])});
 }
 
 void add_layout(Table& table, const AppState& state) {
   const Parallel& p = state.answer.plan.parallel;
-  const std::pair<const char*, Count> dimensions[] = {{"parallel.data", p.data}, {"parallel.tensor", p.tensor},
-      {"parallel.pipeline", p.pipeline}, {"parallel.context", p.context}, {"parallel.expert", p.expert}};
+  const std::pair<const char*, Count> dimensions[] = {{"parallel.data", p.data},
+                                                      {"parallel.tensor", p.tensor},
+                                                      {"parallel.pipeline", p.pipeline},
+                                                      {"parallel.context", p.context},
+                                                      {"parallel.expert", p.expert}};
   for (const auto& [path, value] : dimensions) {
     Field& f = table.add("layout", path, FieldKind::choice, Look::grid, text_of(value));
     f.choices = layout_choices(state, std::string_view(path).substr(9));
   }
-  Field& sharding = table.add("layout", "parallel.data_sharding", FieldKind::choice, Look::dropdown, std::string(name_of(p.data_sharding)));
+  Field& sharding = table.add("layout", "parallel.data_sharding", FieldKind::choice, Look::dropdown,
+                              std::string(name_of(p.data_sharding)));
   sharding.text = sharding_label(p.data_sharding);
   for (const Alternative& a : state.answer.shardings)
     sharding.choices.push_back({.value = a.key, .label = a.label, .detail = a.implemented_by});
-  table.choice("layout", "parallel.framework", Look::dropdown, p.framework,
-               {Framework::pytorch, Framework::megatron, Framework::deepspeed}).joined = true;
+  table
+      .choice("layout", "parallel.framework", Look::dropdown, p.framework,
+              {Framework::pytorch, Framework::megatron, Framework::deepspeed})
+      .joined = true;
 }
 
 void add_cluster(Table& table, const AppState& state, const Catalogue& presets) {
@@ -130,8 +147,10 @@ void add_cluster(Table& table, const AppState& state, const Catalogue& presets) 
   node.choices = presets.nodes;
   node.text = c.node.name.empty() ? c.node.id : c.node.name;
   table.number("cluster", "cluster.nodes", c.nodes, 1, 100'000, 1, doubling_neighbours(c.nodes, 1, 100'000));
-  table.number("cluster", "cluster.gpus_per_node", c.gpus_per_node, 1, c.node.gpus, 1,
-               doubling_neighbours(c.gpus_per_node, 1, c.node.gpus)).joined = true;
+  table
+      .number("cluster", "cluster.gpus_per_node", c.gpus_per_node, 1, c.node.gpus, 1,
+              doubling_neighbours(c.gpus_per_node, 1, c.node.gpus))
+      .joined = true;
   std::string chosen;
   for (const Alternative& a : state.answer.wirings)
     if (a.chosen) chosen = a.key;
@@ -146,16 +165,20 @@ void add_cluster(Table& table, const AppState& state, const Catalogue& presets) 
 void add_more(Table& table, const AppState& state, const Catalogue& presets) {
   const Plan& plan = state.answer.plan;
   const Training& t = plan.training;
-  Field& implementation = table.add("more", "training.implementation", FieldKind::choice, Look::dropdown, t.implementation);
+  Field& implementation =
+      table.add("more", "training.implementation", FieldKind::choice, Look::dropdown, t.implementation);
   implementation.choices = presets.implementations;
   table.choice("more", "training.attention", Look::segments, t.attention, {Attention::flash, Attention::eager});
   table.choice("more", "training.loss", Look::dropdown, t.loss, {Loss::logits_fp32, Loss::fused, Loss::chunked});
-  table.choice("more", "training.kernels", Look::dropdown, t.kernels, {Kernels::eager, Kernels::compiled, Kernels::fused});
+  table.choice("more", "training.kernels", Look::dropdown, t.kernels,
+               {Kernels::eager, Kernels::compiled, Kernels::fused});
   table.toggle("more", "parallel.sequence_parallel", plan.parallel.sequence_parallel);
-  table.choice("more", "parallel.pipeline_schedule", Look::dropdown, plan.parallel.pipeline_schedule,
-               {PipelineSchedule::one_f_one_b, PipelineSchedule::gpipe, PipelineSchedule::interleaved, PipelineSchedule::zb_h1,
-                PipelineSchedule::zb_h2, PipelineSchedule::zb_v, PipelineSchedule::dualpipe, PipelineSchedule::dualpipe_v});
-  table.choice("more", "parallel.gradient_sync", Look::segments, plan.parallel.gradient_sync, {GradientSync::every, GradientSync::last});
+  table.choice(
+      "more", "parallel.pipeline_schedule", Look::dropdown, plan.parallel.pipeline_schedule,
+      {PipelineSchedule::one_f_one_b, PipelineSchedule::gpipe, PipelineSchedule::interleaved, PipelineSchedule::zb_h1,
+       PipelineSchedule::zb_h2, PipelineSchedule::zb_v, PipelineSchedule::dualpipe, PipelineSchedule::dualpipe_v});
+  table.choice("more", "parallel.gradient_sync", Look::segments, plan.parallel.gradient_sync,
+               {GradientSync::every, GradientSync::last});
 }
 
 }  // namespace
@@ -174,7 +197,9 @@ std::vector<Field> form_fields(const AppState& state) {
 Errors errors_elsewhere(const AppState& state, const std::vector<Field>& fields) {
   Errors rest;
   for (const Error& e : state.errors) {
-    const bool has_field = std::any_of(fields.begin(), fields.end(), [&](const Field& f) { return e.path == f.path || e.path.starts_with(f.path + "."); });
+    const bool has_field = std::any_of(fields.begin(), fields.end(), [&](const Field& f) {
+      return e.path == f.path || e.path.starts_with(f.path + ".");
+    });
     if (!has_field) rest.push_back(e);
   }
   return rest;

@@ -10,7 +10,8 @@
 namespace wireplan {
 
 enum class FieldKind : unsigned char { number, choice, preset, toggle };
-template <> inline constexpr std::array<std::string_view, 4> kNames<FieldKind> = {"number", "choice", "preset", "toggle"};
+template <>
+inline constexpr std::array<std::string_view, 4> kNames<FieldKind> = {"number", "choice", "preset", "toggle"};
 
 // How the canvas draws a choice.
 enum class Look : unsigned char { field, dropdown, segments, grid, tiles };

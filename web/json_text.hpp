@@ -24,7 +24,9 @@ class JsonText {
   JsonText& raw(std::string_view json);  // a document as it is
 
   template <class T>
-  JsonText& field(std::string_view name, const T& v) { return key(name).value(v); }
+  JsonText& field(std::string_view name, const T& v) {
+    return key(name).value(v);
+  }
 
   std::string take() { return std::move(text_); }
 

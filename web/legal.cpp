@@ -11,8 +11,11 @@ constexpr std::size_t kColumns = 6;
 std::string text_of(Count n) { return format_exact(static_cast<double>(n)); }
 
 Count* size_of(Parallel& p, std::string_view dimension) {
-  return dimension == "tensor" ? &p.tensor : dimension == "pipeline" ? &p.pipeline : dimension == "context" ? &p.context
-       : dimension == "expert" ? &p.expert : &p.data;
+  return dimension == "tensor"     ? &p.tensor
+         : dimension == "pipeline" ? &p.pipeline
+         : dimension == "context"  ? &p.context
+         : dimension == "expert"   ? &p.expert
+                                   : &p.data;
 }
 
 // Powers of two and the divisors of the number of GPUs, a window of them around `now`.
@@ -64,16 +67,19 @@ Choice judged(const AppState& state, std::string_view dimension, Count size) {
     }
     if (product == total_gpus(plan.cluster)) return choice;
     choice.state = Choice::State::needs_more;
-    choice.why = state.words.fill("in.needs_gpus", {{"v", choice.value}, {"n", text_of(p.tensor * p.pipeline * p.context)}});
+    choice.why =
+        state.words.fill("in.needs_gpus", {{"v", choice.value}, {"n", text_of(p.tensor * p.pipeline * p.context)}});
     return choice;
   }
   const Count node = static_cast<Count>(plan.cluster.node.gpus) * plan.cluster.nodes;
   if (product > node) {
     choice.state = Choice::State::needs_more;
     choice.why = state.words.fill("in.needs_gpus", {{"v", choice.value}, {"n", text_of(product)}});
-  } else if (product % plan.cluster.nodes != 0 || plan.training.global_batch_size % (plan.training.micro_batch_size * size) != 0) {
+  } else if (product % plan.cluster.nodes != 0 ||
+             plan.training.global_batch_size % (plan.training.micro_batch_size * size) != 0) {
     choice.state = Choice::State::never;
-    choice.why = state.words.fill("in.batch_not", {{"g", text_of(plan.training.global_batch_size)}, {"v", choice.value}});
+    choice.why =
+        state.words.fill("in.batch_not", {{"g", text_of(plan.training.global_batch_size)}, {"v", choice.value}});
   }
   return choice;
 }

@@ -13,7 +13,9 @@ namespace wireplan {
 std::vector<Choice> layout_choices(const AppState& state, std::string_view dimension);
 
 // The legal micro-batch sizes next to the present one, "" where there is none.
-struct Neighbours { std::string less, more; };
+struct Neighbours {
+  std::string less, more;
+};
 Neighbours micro_batch_neighbours(const Plan& plan);
 Neighbours doubling_neighbours(Count value, Count least, Count most);
 

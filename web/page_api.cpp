@@ -21,7 +21,9 @@ const char* kept(std::string& buffer, std::string text) {
   return buffer.c_str();
 }
 
-const EmbeddedFont& font(int index) { return index == 1 ? kInterSemiBold : index == 2 ? kJetBrainsMono : kInterRegular; }
+const EmbeddedFont& font(int index) {
+  return index == 1 ? kInterSemiBold : index == 2 ? kJetBrainsMono : kInterRegular;
+}
 
 void after(bool changed) {
   if (changed) follow_change(app());
@@ -79,7 +81,9 @@ const char* page_words() {
   return kept(text, out.end_object().take());
 }
 
-void page_edit(const char* path, const char* value) { after(apply(app().state, {text_or_empty(path), text_or_empty(value)})); }
+void page_edit(const char* path, const char* value) {
+  after(apply(app().state, {text_or_empty(path), text_or_empty(value)}));
+}
 void page_undo() { after(undo(app().state)); }
 void page_redo() { after(redo(app().state)); }
 
@@ -88,7 +92,9 @@ void page_reset() {
   after(true);
 }
 
-void page_view(const char* key, const char* value) { after(apply(app().state, {"view." + text_or_empty(key), text_or_empty(value)})); }
+void page_view(const char* key, const char* value) {
+  after(apply(app().state, {"view." + text_or_empty(key), text_or_empty(value)}));
+}
 
 const char* page_export(const char* format) {
   static std::string text;
@@ -98,7 +104,9 @@ const char* page_export(const char* format) {
 const char* page_rect(const char* key) {
   static std::string text;
   for (const KeyedRect& k : app().ui.keys)
-    if (k.key == key) return kept(text, JsonText().array().value(k.rect.x).value(k.rect.y).value(k.rect.w).value(k.rect.h).end_array().take());
+    if (k.key == key)
+      return kept(
+          text, JsonText().array().value(k.rect.x).value(k.rect.y).value(k.rect.w).value(k.rect.h).end_array().take());
   return kept(text, "");
 }
 
@@ -113,7 +121,9 @@ const char* page_keys() {
 int page_frames() { return app().frames; }
 void page_wake(int frames) { wake(app(), frames); }
 void page_resize(int css_width, int css_height) { resize(app(), css_width, css_height); }
-int page_wanted_height(int css_width) { return static_cast<int>(std::ceil(wanted_height(app().state, static_cast<float>(css_width)))); }
+int page_wanted_height(int css_width) {
+  return static_cast<int>(std::ceil(wanted_height(app().state, static_cast<float>(css_width))));
+}
 const unsigned char* page_font(int index) { return font(index).data; }
 int page_font_size(int index) { return static_cast<int>(font(index).size); }
 void page_restored() {

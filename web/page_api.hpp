@@ -27,5 +27,4 @@ extern "C" {
 [[gnu::used]] const unsigned char* page_font(int index);
 [[gnu::used]] int page_font_size(int index);
 [[gnu::used]] void page_restored();
-
 }

@@ -9,7 +9,9 @@
 #include <emscripten/html5.h>
 
 EM_JS(int, has_canvas, (), { return Module["canvas"] ? 1 : 0; });
-EM_JS(void, js_changed, (), { if (Module["onChange"]) Module["onChange"](); });
+EM_JS(void, js_changed, (), {
+  if (Module["onChange"]) Module["onChange"]();
+});
 EM_JS(void, js_edit_text, (const char* path, float x, float y, float w, float h, const char* value), {
   if (Module["editText"]) Module["editText"](UTF8ToString(path), x, y, w, h, UTF8ToString(value));
 });
@@ -96,7 +98,9 @@ void restore() {
 }
 
 void say_changed() { js_changed(); }
-void say_edit_text(const std::string& path, Rect r, const std::string& value) { js_edit_text(path.c_str(), r.x, r.y, r.w, r.h, value.c_str()); }
+void say_edit_text(const std::string& path, Rect r, const std::string& value) {
+  js_edit_text(path.c_str(), r.x, r.y, r.w, r.h, value.c_str());
+}
 void say_pick(const std::string& path, Rect r) { js_pick(path.c_str(), r.x, r.y, r.w, r.h); }
 
 void show_cursor(bool is_hand) {

@@ -9,7 +9,10 @@ namespace {
 
 using Tone = SentencePiece::Tone;
 
-struct Value { std::string_view name; std::string text, key; };
+struct Value {
+  std::string_view name;
+  std::string text, key;
+};
 
 // Splits "**Fits:** {d} of {c}" into pieces: what stands between ** gets `tone`, {d} the number of that name.
 void say(std::vector<SentencePiece>& pieces, std::string_view text, Tone tone, const std::vector<Value>& values) {
@@ -66,9 +69,15 @@ std::vector<SentencePiece> sentence_in(const Language& words, const Plan& plan, 
     case WiringVerdict::nothing_waits:
       say(pieces, words[total_gpus(plan.cluster) > 1 ? "answer.wires_idle" : "answer.one_gpu"], Tone::plain, values);
       break;
-    case WiringVerdict::keeps_up: say(pieces, words[m.fits ? "answer.wires_ok" : "answer.wires_if"], Tone::good, values); break;
-    case WiringVerdict::waits_a_little: say(pieces, words[m.fits ? "answer.wires_some" : "answer.wires_if"], Tone::plain, values); break;
-    case WiringVerdict::does_not_keep_up: say(pieces, words[m.fits ? "answer.wires_bad" : "answer.wires_if"], Tone::exposed, values); break;
+    case WiringVerdict::keeps_up:
+      say(pieces, words[m.fits ? "answer.wires_ok" : "answer.wires_if"], Tone::good, values);
+      break;
+    case WiringVerdict::waits_a_little:
+      say(pieces, words[m.fits ? "answer.wires_some" : "answer.wires_if"], Tone::plain, values);
+      break;
+    case WiringVerdict::does_not_keep_up:
+      say(pieces, words[m.fits ? "answer.wires_bad" : "answer.wires_if"], Tone::exposed, values);
+      break;
   }
   return pieces;
 }

@@ -33,9 +33,12 @@ void set_number(Json& document, std::string_view path, Count value) {
 std::string_view sharding_under(Framework framework, DataSharding sharding) {
   const bool full = shards_parameters(sharding);
   switch (framework) {
-    case Framework::megatron: return full ? "fsdp" : sharding == DataSharding::ddp ? "ddp" : "zero1";
-    case Framework::deepspeed: return full ? "zero3" : name_of(sharding);
-    case Framework::pytorch: break;
+    case Framework::megatron:
+      return full ? "fsdp" : sharding == DataSharding::ddp ? "ddp" : "zero1";
+    case Framework::deepspeed:
+      return full ? "zero3" : name_of(sharding);
+    case Framework::pytorch:
+      break;
   }
   return full ? "fsdp" : name_of(sharding);
 }
@@ -48,7 +51,8 @@ void let_follow(AppState& state, std::string_view path) {
     for (const std::string_view p : paths) erase_path(d, p);
   };
   if (path == "parallel.framework") {
-    forget({"parallel.gradient_sync", "parallel.overlap", "parallel.shard_group", "training.implementation", "training.kernels"});
+    forget({"parallel.gradient_sync", "parallel.overlap", "parallel.shard_group", "training.implementation",
+            "training.kernels"});
     if (const auto framework = value_named<Framework>(document_text(state, path)))
       set_path(d, "parallel.data_sharding", sharding_under(*framework, before.parallel.data_sharding));
   } else if (path == "parallel.data_sharding") {
@@ -126,7 +130,9 @@ void remember(AppState& state) {
 
 // Takes one of the plans that stand beside the answer: only the part that makes the difference.
 bool take_alternative(AppState& state, std::string_view kind, std::string_view key) {
-  const auto& list = kind == "strategy" ? state.answer.shardings : kind == "wiring" ? state.answer.wirings : state.answer.recipes;
+  const auto& list = kind == "strategy" ? state.answer.shardings
+                     : kind == "wiring" ? state.answer.wirings
+                                        : state.answer.recipes;
   const auto found = std::find_if(list.begin(), list.end(), [&](const Alternative& a) { return a.key == key; });
   if (found == list.end() || (found->chosen && !state.is_stale())) return false;
   Plan plan = found->plan;
@@ -134,7 +140,8 @@ bool take_alternative(AppState& state, std::string_view kind, std::string_view k
   const Json whole = write_plan(plan);
   if (kind == "wiring") state.document["cluster"] = whole["cluster"];
   if (kind == "recipe")
-    for (const char* field : {"parameter_dtype", "gradient_dtype", "optimizer", "optimizer_state_dtype", "master_weights_dtype"})
+    for (const char* field :
+         {"parameter_dtype", "gradient_dtype", "optimizer", "optimizer_state_dtype", "master_weights_dtype"})
       state.document["training"][field] = whole["training"][field];
   if (kind == "strategy") {
     set_path(state.document, "parallel.data_sharding", key);
@@ -158,11 +165,13 @@ bool edit_plan(AppState& state, const Edit& edit) {
   const std::string_view kind = path.substr(0, path.find('.'));
   const Json before = state.document;
   if (kind == "strategy" || kind == "wiring" || kind == "recipe") {
-    const std::string_view key = path.size() > kind.size() ? path.substr(kind.size() + 1) : std::string_view(edit.value);
+    const std::string_view key =
+        path.size() > kind.size() ? path.substr(kind.size() + 1) : std::string_view(edit.value);
     if (!take_alternative(state, kind, key)) return false;
   } else {
     const bool is_number = !edit.value.empty() && edit.value.find_first_not_of("0123456789,kK") == std::string::npos;
-    if (Errors wrong = set_path(state.document, path, is_number ? plain_number(path, edit.value) : edit.value); !wrong.empty()) {
+    if (Errors wrong = set_path(state.document, path, is_number ? plain_number(path, edit.value) : edit.value);
+        !wrong.empty()) {
       state.errors = std::move(wrong);
       return true;
     }
@@ -182,13 +191,20 @@ void speak(AppState& state, const std::string& language) {
 
 bool edit_view(AppState& state, std::string_view key, const std::string& value) {
   ViewState& view = state.view;
-  if (key == "theme") view.is_dark = value == "dark";
-  else if (key == "contrast") view.more_contrast = value == "more";
-  else if (key == "unit") view.unit = value == "GiB" ? ByteUnit::GiB : ByteUnit::GB;
-  else if (key == "language" && (value == "en" || value == "vi")) return speak(state, value), true;
-  else if (key == "explain") view.explain = value, view.asked = true;
-  else if (key == "section") view.section = view.section == value ? "" : value;
-  else return false;
+  if (key == "theme")
+    view.is_dark = value == "dark";
+  else if (key == "contrast")
+    view.more_contrast = value == "more";
+  else if (key == "unit")
+    view.unit = value == "GiB" ? ByteUnit::GiB : ByteUnit::GB;
+  else if (key == "language" && (value == "en" || value == "vi"))
+    return speak(state, value), true;
+  else if (key == "explain")
+    view.explain = value, view.asked = true;
+  else if (key == "section")
+    view.section = view.section == value ? "" : value;
+  else
+    return false;
   if (key == "unit") speak(state, view.language);
   if (key == "explain") explain_shown(state);
   return true;
@@ -205,7 +221,8 @@ bool show_moment(AppState& state, std::size_t moment) {
 bool open_scenario(AppState& state, std::string_view id) {
   Result<Json> scenario = parse_json(state.presets.text("scenarios", id));
   if (!scenario || !scenario.value().contains("plan")) {
-    state.errors = {{"", value_text(Json(id)), "a scenario or a link", "There is no scenario " + value_text(Json(id)) + "."}};
+    state.errors = {
+        {"", value_text(Json(id)), "a scenario or a link", "There is no scenario " + value_text(Json(id)) + "."}};
     return false;
   }
   // The story counts in GB, as its article does; all else in what the tools beside the page print.

@@ -21,7 +21,7 @@ struct ViewState {
   ByteUnit unit = ByteUnit::GiB;  // what every tool beside the page prints; the story counts in GB, as its article does
   std::string language = "en";
   std::string explain = "memory.states.optimizer_states";  // path of the number in the drawer, "" when it is closed
-  bool asked = false;   // the reader asked for that number: then it may cover results where there is no room beside them
+  bool asked = false;  // the reader asked for that number: then it may cover results where there is no room beside them
   std::string section;  // of the inputs, where they are folded into a strip
 };
 

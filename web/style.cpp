@@ -14,7 +14,8 @@ ImFont* load(const EmbeddedFont& font, float height) {
   ImFontConfig config;
   config.FontDataOwnedByAtlas = false;
   config.ExtraSizeScale = height;
-  return ImGui::GetIO().Fonts->AddFontFromMemoryTTF(const_cast<unsigned char*>(font.data), static_cast<int>(font.size), 13, &config);
+  return ImGui::GetIO().Fonts->AddFontFromMemoryTTF(const_cast<unsigned char*>(font.data), static_cast<int>(font.size),
+                                                    13, &config);
 }
 
 }  // namespace

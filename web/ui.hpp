@@ -48,13 +48,13 @@ struct Ui {
   ByteUnit unit = ByteUnit::GB;
   bool touch = false;
 
-  ImDrawList* list = nullptr;   // of the window that is being drawn into
+  ImDrawList* list = nullptr;  // of the window that is being drawn into
   Rect canvas;
-  std::vector<KeyedRect> keys;  // filled while drawing
-  Request request;              // what this frame asks of the frame around the canvas
-  std::vector<std::string> cut; // texts that did not fit and lost their end
-  bool more_frames = false;     // something waits for time to pass (a tooltip)
-  bool scrolls = false;         // the pointer is over something that the wheel moves
+  std::vector<KeyedRect> keys;   // filled while drawing
+  Request request;               // what this frame asks of the frame around the canvas
+  std::vector<std::string> cut;  // texts that did not fit and lost their end
+  bool more_frames = false;      // something waits for time to pass (a tooltip)
+  bool scrolls = false;          // the pointer is over something that the wheel moves
 
   std::string_view word(std::string_view key) const { return (*words)[key]; }
   void mark(std::string_view key, const Rect& rect) { keys.push_back({std::string(key), rect}); }

@@ -25,7 +25,10 @@ std::size_t symbol_length(std::string_view formula) {
   std::size_t n = 0;
   while (n < formula.size()) {
     if (formula.substr(n, 2) == "·" || formula.substr(n, 2) == "×" || formula.substr(n, 3) == "−") break;
-    if (!(n == 0 ? is_letter(static_cast<unsigned char>(formula[n])) : is_letter(static_cast<unsigned char>(formula[n])) || std::isdigit(static_cast<unsigned char>(formula[n])))) break;
+    if (!(n == 0 ? is_letter(static_cast<unsigned char>(formula[n]))
+                 : is_letter(static_cast<unsigned char>(formula[n])) ||
+                       std::isdigit(static_cast<unsigned char>(formula[n]))))
+      break;
     ++n;
   }
   return n;
@@ -40,7 +43,9 @@ std::string value_text(double value, std::string_view unit, ByteUnit bytes) {
   if (unit == "FLOP/s") return format_flops_rate(value / 1e12);
   if (unit == "TFLOP/s") return format_flops_rate(value);
   const bool is_whole = value == std::floor(value) && std::abs(value) < 1e15;
-  const std::string plain = is_whole ? format_count(value) : value >= 1e4 && value < 1e9 ? format_count(std::round(value)) : significant(value);
+  const std::string plain = is_whole                      ? format_count(value)
+                            : value >= 1e4 && value < 1e9 ? format_count(std::round(value))
+                                                          : significant(value);
   return unit.empty() ? plain : plain + " " + std::string(unit);
 }
 
@@ -55,7 +60,8 @@ std::string with_values(const Explanation& e, ByteUnit bytes) {
       continue;
     }
     const std::string_view symbol = rest.substr(0, n);
-    const auto value = std::find_if(e.values.begin(), e.values.end(), [&](const ExplainedValue& v) { return v.symbol == symbol; });
+    const auto value =
+        std::find_if(e.values.begin(), e.values.end(), [&](const ExplainedValue& v) { return v.symbol == symbol; });
     text += value == e.values.end() ? std::string(symbol) : value_text(value->value, value->unit, bytes);
     rest.remove_prefix(n);
   }
@@ -89,7 +95,8 @@ std::vector<Row> result_rows(const AppState& state) {
   std::vector<Row> rows;
   for (const Explanation& e : all.list()) {
     if (e.key.ends_with(".low") || e.key.ends_with(".high")) continue;
-    rows.push_back({e.key.substr(0, e.key.find('.')), e.key, name_of_path(state, e.key), value_text(e.result, e.unit, state.view.unit), e.unit, name_of(e.kind), e.result});
+    rows.push_back({e.key.substr(0, e.key.find('.')), e.key, name_of_path(state, e.key),
+                    value_text(e.result, e.unit, state.view.unit), e.unit, name_of(e.kind), e.result});
   }
   return rows;
 }

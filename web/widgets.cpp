@@ -12,7 +12,8 @@ constexpr float kRow = 28, kTouchRow = 44;
 bool option_row(Ui& ui, const std::string& key, const Rect& rect, const Option& option, bool chosen) {
   const Press row = press(ui, key, rect, option.enabled, 0);
   if (chosen || row.hovered) fill(ui, rect, ui.colors->bg2);
-  const TextStyle name = (chosen ? strong_style(ui) : body_style(ui)).in(option.enabled ? ui.colors->ink : ui.colors->ink3);
+  const TextStyle name =
+      (chosen ? strong_style(ui) : body_style(ui)).in(option.enabled ? ui.colors->ink : ui.colors->ink3);
   float room = rect.w - 20;
   if (!option.extra.empty()) {
     text(ui, rect.right() - 10, rect.middle_y(), option.extra, label_style(ui).in(ui.colors->ink3), Align::right);
@@ -134,20 +135,22 @@ void search_field(Ui& ui, std::string_view key, const Rect& rect, std::string_vi
   if (list_field(ui, key, rect, shown, true).clicked) ui.request = {Request::Kind::pick, std::string(key), rect, {}};
 }
 
-std::string dropdown(Ui& ui, std::string_view key, const Rect& rect, std::string_view shown, const std::vector<Option>& options,
-                     std::string_view chosen) {
+std::string dropdown(Ui& ui, std::string_view key, const Rect& rect, std::string_view shown,
+                     const std::vector<Option>& options, std::string_view chosen) {
   const std::string name(key), id = name + "##list";
   if (list_field(ui, key, rect, shown, false).clicked) ImGui::OpenPopup(id.c_str());
   const float row = ui.touch ? kTouchRow : kRow;
   float wide = rect.w;
   for (const Option& o : options)
-    wide = std::max(wide, text_width(ui, o.label, strong_style(ui)) + (o.detail.empty() ? 0 : text_width(ui, o.detail, label_style(ui)) + 20) + 24);
+    wide = std::max(wide, text_width(ui, o.label, strong_style(ui)) +
+                              (o.detail.empty() ? 0 : text_width(ui, o.detail, label_style(ui)) + 20) + 24);
   // Downwards where there is room, else upwards.
   const float wanted = row * static_cast<float>(options.size()) + 8;
   const float below = ui.canvas.bottom() - rect.bottom() - 8, above = rect.y - ui.canvas.y - 8;
   const bool upwards = wanted > below && above > below;
   const float tall = std::min(wanted, std::min(upwards ? above : below, 420.f));
-  ImGui::SetNextWindowPos({std::min(rect.x, ui.canvas.right() - wide - 4), upwards ? rect.y - tall - 2 : rect.bottom() + 2});
+  ImGui::SetNextWindowPos(
+      {std::min(rect.x, ui.canvas.right() - wide - 4), upwards ? rect.y - tall - 2 : rect.bottom() + 2});
   ImGui::SetNextWindowSize({wide, tall});
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0, 0});
   std::string picked;
@@ -158,7 +161,8 @@ std::string dropdown(Ui& ui, std::string_view key, const Rect& rect, std::string
     const ImVec2 start = begin_scroll(ui, "rows", area, ui.colors->bg1);
     float y = start.y;
     for (const Option& option : options) {
-      if (option_row(ui, name + "." + option.value, {area.x, y, area.w, row}, option, option.value == chosen)) picked = option.value;
+      if (option_row(ui, name + "." + option.value, {area.x, y, area.w, row}, option, option.value == chosen))
+        picked = option.value;
       y += row;
     }
     end_scroll(ui, start, y - start.y);

@@ -43,8 +43,8 @@ struct Option {
   bool enabled = true;
 };
 // A field that opens a list. Returns the value picked, empty when none.
-std::string dropdown(Ui& ui, std::string_view key, const Rect& rect, std::string_view shown, const std::vector<Option>& options,
-                     std::string_view chosen);
+std::string dropdown(Ui& ui, std::string_view key, const Rect& rect, std::string_view shown,
+                     const std::vector<Option>& options, std::string_view chosen);
 // A field whose list is long and searched by typing: the frame around the canvas opens it.
 void search_field(Ui& ui, std::string_view key, const Rect& rect, std::string_view shown);
 

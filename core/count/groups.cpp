@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <utility>
 
 namespace wireplan {
@@ -145,44 +146,119 @@ Members members_of(const Plan& plan, GroupKind kind, const View& view, Count ran
   return m;
 }
 
-// Nodes and the most ranks on one of them, for ranks on GPUs of their own index.
-std::pair<Count, Count> spread(const Members& m, Count gpus) {
-  if (m.count <= 1) return {1, 1};
-  if (m.run_count == 1) {
-    const Count stride = m.runs[0].stride * m.step, begin = m.at(0);
-    if (stride >= gpus) return {m.count, 1};                          // each step leaves the node
-    const Count nodes = m.at(m.count - 1) / gpus - begin / gpus + 1;  // no node is stepped over
-    const Count room = gpus - begin % gpus;
-    const Count on_first = std::min(m.count, (room + stride - 1) / stride),
-                on_full = std::min(m.count - on_first, (gpus + stride - 1) / stride);
-    return {nodes, std::max(on_first, on_full)};
-  }
-  Count nodes = 0, most = 0, here = 0, last = -1;
-  for (Count i = 0; i < m.count; ++i) {
-    const Count node = m.at(i) / gpus;  // ranks of a group grow, so nodes do
-    if (node != last) {
+// Nodes that the first `count` members stand on, rank r on GPU r. Walks the members without a division each.
+Count nodes_of(const Members& m, Count gpus, Count count) {
+  const Run inner = m.run_count > 0 ? m.runs[0] : Run{}, outer = m.run_count > 1 ? m.runs[1] : Run{};
+  const Count step = m.step % inner.size, carried = m.step / inner.size;
+  Count digit = m.first % inner.size, rank = m.at(0), nodes = 0, node_end = -1;
+  for (Count i = 0; i < count; ++i) {
+    if (rank >= node_end) {  // ranks of a group grow, so nodes do
       ++nodes;
-      here = 0;
-      last = node;
+      node_end = (rank / gpus + 1) * gpus;
     }
-    most = std::max(most, ++here);
+    digit += step;
+    rank += step * inner.stride + carried * outer.stride;
+    if (digit >= inner.size) {
+      digit -= inner.size;
+      rank += outer.stride - inner.size * inner.stride;
+    }
   }
-  return {nodes, most};
+  return nodes;
 }
 
-std::pair<Count, Count> spread_placed(const Members& m, Count gpus, const std::vector<int>& placement) {
-  std::vector<Count> nodes;
-  nodes.reserve(static_cast<std::size_t>(m.count));
-  for (Count i = 0; i < m.count; ++i) nodes.push_back(placement[static_cast<std::size_t>(m.at(i))] / gpus);
-  std::sort(nodes.begin(), nodes.end());
-  Count distinct = 0, most = 0, here = 0;
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const bool is_new = i == 0 || nodes[i] != nodes[i - 1];
-    distinct += is_new;
-    here = is_new ? 1 : here + 1;
-    most = std::max(most, here);
+// Nodes a whole group stands on, in at most 2·limit steps. Members repeat on further nodes after a period; a group is counted
+// as its first members and the periods after them. Where not even a period fits into the limit, they stand for the rest.
+Count nodes_of_group(const Members& m, Count gpus, Count limit) {
+  if (m.count <= 1) return 1;
+  if (m.run_count == 1) {
+    const Count stride = m.runs[0].stride * m.step;
+    return stride >= gpus ? m.count : m.at(m.count - 1) / gpus - m.at(0) / gpus + 1;  // no node is stepped over
   }
-  return {distinct, most};
+  if (m.count <= limit) return nodes_of(m, gpus, m.count);
+  // `round` members return to the same place in the inner run, `period` of them to the same GPU of a node.
+  const Count round = m.runs[0].size / std::gcd(m.runs[0].size, m.step);
+  const Count shift = round * m.step / m.runs[0].size * m.runs[1].stride;
+  const Count rounds = gpus / std::gcd(shift, gpus);
+  if (round > limit / rounds) {
+    const double share = double(m.count) / double(limit);
+    return std::min(Count(double(nodes_of(m, gpus, limit)) * share), m.at(m.count - 1) / gpus - m.at(0) / gpus + 1);
+  }
+  const Count period = round * rounds, periods = (m.count - 1) / period;
+  const Count each = nodes_of(m, gpus, period + 1) - 1;  // the next period begins on a node of its own, or on one it shares
+  return periods * each + nodes_of(m, gpus, m.count - periods * period);
+}
+
+struct Local {
+  Count node, leader, rank;
+  int gpu;
+};
+
+// Ranks of each list of `local` are of one node and group.
+std::vector<std::vector<int>> lists_of(const std::vector<Local>& ranks, std::size_t begin, std::size_t end) {
+  std::vector<std::vector<int>> lists;
+  for (std::size_t i = begin; i < end; ++i) {
+    if (i == begin || ranks[i].leader != ranks[i - 1].leader) lists.emplace_back();
+    lists.back().push_back(ranks[i].gpu);
+  }
+  return lists;
+}
+
+std::size_t longest(const std::vector<std::vector<int>>& lists) {
+  std::size_t most = 0;
+  for (const auto& list : lists) most = std::max(most, list.size());
+  return most;
+}
+
+void sort_by_node_and_group(std::vector<Local>& ranks) {
+  std::sort(ranks.begin(), ranks.end(), [](const Local& a, const Local& b) {
+    if (a.node != b.node) return a.node < b.node;
+    return a.leader != b.leader ? a.leader < b.leader : a.rank < b.rank;
+  });
+}
+
+// The fullest node shows the load: the one with most ranks of one group, then with most groups, then the first.
+GroupShape placed_shape(const Plan& plan, GroupKind kind, const View& view, Count world, Count gpus) {
+  GroupShape shape;
+  std::vector<Local> ranks;
+  ranks.reserve(static_cast<std::size_t>(world));
+  std::vector<Count> leaders;  // once for every node a group stands on
+  for (Count r = 0; r < world; ++r) {
+    const Count gpu = plan.parallel.placement[static_cast<std::size_t>(r)];
+    ranks.push_back({gpu / gpus, members_of(plan, kind, view, r).at(0), r, static_cast<int>(gpu % gpus)});
+  }
+  sort_by_node_and_group(ranks);
+  for (std::size_t begin = 0, end = 0; begin < ranks.size(); begin = end) {
+    while (end < ranks.size() && ranks[end].node == ranks[begin].node) ++end;
+    for (std::size_t i = begin; i < end; ++i)
+      if (i == begin || ranks[i].leader != ranks[i - 1].leader) leaders.push_back(ranks[i].leader);
+    std::vector<std::vector<int>> lists = lists_of(ranks, begin, end);
+    const std::size_t most = longest(lists), known = longest(shape.local);
+    if (most > known || (most == known && lists.size() > shape.local.size())) shape.local = std::move(lists);
+  }
+  std::sort(leaders.begin(), leaders.end());
+  for (std::size_t begin = 0, end = 0; begin < leaders.size(); begin = end) {
+    while (end < leaders.size() && leaders[end] == leaders[begin]) ++end;
+    shape.nodes = std::max(shape.nodes, static_cast<int>(end - begin));
+  }
+  return shape;
+}
+
+// Ranks on GPUs of their own number: by symmetry node 0 is the fullest.
+GroupShape plain_shape(const Plan& plan, GroupKind kind, const View& view, Count world, Count gpus) {
+  constexpr Count kMostSteps = 2'000'000;  // of walking over the members of all groups on the node
+  GroupShape shape;
+  std::vector<Local> ranks;
+  for (Count r = 0; r < std::min(world, gpus); ++r)
+    ranks.push_back({0, members_of(plan, kind, view, r).at(0), r, static_cast<int>(r)});
+  sort_by_node_and_group(ranks);
+  shape.local = lists_of(ranks, 0, ranks.size());
+  const Count limit = kMostSteps / static_cast<Count>(shape.local.size());
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (i > 0 && ranks[i].leader == ranks[i - 1].leader) continue;
+    const Members m = members_of(plan, kind, view, ranks[i].rank);
+    shape.nodes = std::max(shape.nodes, static_cast<int>(nodes_of_group(m, gpus, limit)));
+  }
+  return shape;
 }
 
 }  // namespace
@@ -201,42 +277,13 @@ std::vector<int> group_ranks(const Plan& plan, GroupKind kind, int rank) {
 
 GroupShape group_shape(const Plan& plan, GroupKind kind) {
   const Parallel& p = plan.parallel;
-  const Count world = p.tensor * p.context * p.data * p.pipeline;
-  const Count gpus = std::max<Count>(plan.cluster.gpus_per_node, 1), on_node = std::min(world, gpus);
-  const bool placed = p.placement.size() == static_cast<std::size_t>(world);
-
-  struct Local {
-    Count leader, rank;
-    int gpu;
-  };
-  std::vector<Local> ranks;
-  ranks.reserve(static_cast<std::size_t>(on_node));
+  const Count world = std::max<Count>(p.tensor * p.context * p.data * p.pipeline, 1);
+  const Count gpus = std::max<Count>(plan.cluster.gpus_per_node, 1);
   const View view = view_of(p, kind);
-  const auto add = [&](Count rank, Count gpu) {
-    ranks.push_back({members_of(plan, kind, view, rank).at(0), rank, static_cast<int>(gpu)});
-  };
-  if (placed) {
-    for (Count r = 0; r < world; ++r)
-      if (p.placement[static_cast<std::size_t>(r)] < gpus) add(r, p.placement[static_cast<std::size_t>(r)]);
-  } else {
-    for (Count r = 0; r < on_node; ++r) add(r, r);
-  }
-  std::sort(ranks.begin(), ranks.end(), [](const Local& a, const Local& b) {
-    return a.leader != b.leader ? a.leader < b.leader : a.rank < b.rank;
-  });
-
-  GroupShape shape;
+  const bool placed = p.placement.size() == static_cast<std::size_t>(world);
+  GroupShape shape = placed ? placed_shape(plan, kind, view, world, gpus) : plain_shape(plan, kind, view, world, gpus);
   shape.ranks = static_cast<int>(group_size(plan, kind));
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    if (i == 0 || ranks[i].leader != ranks[i - 1].leader) {
-      const Members m = members_of(plan, kind, view, ranks[i].rank);
-      const auto [nodes, most] = placed ? spread_placed(m, gpus, p.placement) : spread(m, gpus);
-      shape.nodes = std::max(shape.nodes, static_cast<int>(nodes));
-      shape.per_node = std::max(shape.per_node, static_cast<int>(most));
-      shape.local.emplace_back();
-    }
-    shape.local.back().push_back(ranks[i].gpu);
-  }
+  shape.per_node = static_cast<int>(longest(shape.local));
   return shape;
 }
 

@@ -27,12 +27,13 @@ inline constexpr std::array<std::string_view, 10> kNames<GroupKind> = {
     "tensor", "pipeline",  "context",     "expert",        "data",
     "shard",  "replicate", "expert-data", "expert-tensor", "embedding"};
 
-// How the groups of one kind lie on the machine. All groups of a kind run at the same time; by symmetry node 0 shows the load.
+// How the groups of one kind lie on the machine. All groups of a kind run at the same time, so one node shows the load: node 0,
+// whose groups begin on it; with a placement the fullest (most ranks of one group, then most groups).
 struct GroupShape {
   int ranks = 1;     // n: ranks of one group
   int nodes = 1;     // q: nodes one group spans (the most where uneven)
-  int per_node = 1;  // g: ranks of one group on a node (the most where uneven)
-  // GPU indices on node 0, one list per group that has ranks there, in ring order of ranks.
+  int per_node = 1;  // g: ranks of one group on that node (the longest list of `local`)
+  // GPU indices within that node, one list per group that has ranks there, in ring order of ranks.
   std::vector<std::vector<int>> local;
   friend bool operator==(const GroupShape&, const GroupShape&) = default;
 };
@@ -45,8 +46,9 @@ Count group_size(const Plan& plan, GroupKind kind);
 // formula: rank = Σ coordinate · stride, strides grow in the order of `order`. Dense layers count tp·cp·dp·pp (ep has size 1),
 // routed experts e_t·ep·dp_e·pp with dp_e = world/(e·e_t·p) (cp has size 1): two views of the same ranks.
 // source: [megatron-lm] parallel_state RankGenerator.  valid: after validate(plan) passed. count.
-// test: groups_test.cpp, every rank is in exactly one group of each kind. Work: ranks of node 0, not of the world, unless
-// the plan has a placement or an order that tears the group apart.
+// test: groups_test.cpp, every rank is in exactly one group of each kind. Work: of the ranks of node 0, not of the world, unless
+// the plan has a placement. Estimate: `nodes` of a group of more than 2,000 ranks that an order tears into pieces which do not
+// repeat from node to node within 2e6 / (groups on the node) ranks; it is then scaled up from that many.
 GroupShape group_shape(const Plan& plan, GroupKind kind);
 
 // Ranks of the group of `kind` that rank r belongs to, in order. Middle stages have an `embedding` group of their own rank.

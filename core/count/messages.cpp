@@ -143,7 +143,7 @@ std::vector<Message> step_messages(const Plan& plan) {
   if (stages <= 1) return busiest;
   double most = bytes_sent(plan, busiest);
   // First, second and last stage differ (ends, dense first layers); the ones between are like the second.
-  for (const Count stage : {Count{1}, stages - 1}) {
+  for (Count stage = 1; stage < stages; stage += std::max<Count>(stages - 2, 1)) {
     std::vector<Message> messages = stage_messages(plan, stage);
     const double sent = bytes_sent(plan, messages);
     if (sent > most) {

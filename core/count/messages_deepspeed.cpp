@@ -50,7 +50,7 @@ std::vector<Piece> flat_pieces(const StageTraffic& t, const DeepSpeedSettings& s
   if (settings.round_robin) {
     const std::size_t ranks = static_cast<std::size_t>(t.ranks(GroupKind::data));
     std::vector<std::size_t> dealt;
-    for (std::size_t rank = 0; rank < ranks; ++rank)
+    for (std::size_t rank = 0; rank < std::min(ranks, flat.size()); ++rank)
       for (std::size_t i = rank; i < flat.size(); i += ranks) dealt.push_back(flat[i]);
     flat = std::move(dealt);
   }
@@ -62,37 +62,28 @@ std::vector<Piece> flat_pieces(const StageTraffic& t, const DeepSpeedSettings& s
   return pieces;
 }
 
-// Reduces one flushed bucket: its content as slices by owner; a new call starts once the slices exceed the bucket size.
-// Only a tensor larger than the bucket that crosses the border of a partition makes a second call.
-void reduce_bucket(StageTraffic& t, const Piece* begin, const Piece* end, double part, double bucket, double calls,
-                   Element element, bool overlappable) {
-  double open = 0, slice = 0, owner = -1;
-  const auto close_slice = [&] {
-    open += slice;
-    slice = 0;
-    if (open > bucket) {
-      t.add("zero-all-reduce", Collective::all_reduce, GroupKind::data, Phase::backward, open * bytes_of(element),
-            calls, element, overlappable);
-      open = 0;
-    }
+// Reduces one flushed bucket: its content as slices by owner, a new call once the slices exceed the bucket size. Only a tensor
+// larger than the bucket, which is then alone in it, makes a second call where it crosses the border of a partition.
+void reduce_bucket(StageTraffic& t, const Piece* begin, const Piece* end, double part, double bucket, Element element,
+                   bool overlappable) {
+  const auto add = [&](double elements, double times) {
+    t.add("zero-all-reduce", Collective::all_reduce, GroupKind::data, Phase::backward, elements * bytes_of(element),
+          times * double(t.syncs), element, overlappable);
   };
-  for (const Piece* p = begin; p != end; ++p) {
-    double at = p->offset;
-    const double stop = p->offset + p->elements;
-    while (at < stop) {
-      const double rank = std::floor(at / part), next = std::min(stop, (rank + 1) * part);
-      if (rank != owner) {
-        close_slice();
-        owner = rank;
-      }
-      slice += next - at;
-      at = next;
-    }
-  }
-  close_slice();
-  if (open > 0)
-    t.add("zero-all-reduce", Collective::all_reduce, GroupKind::data, Phase::backward, open * bytes_of(element), calls,
-          element, overlappable);
+  double total = 0;
+  for (const Piece* p = begin; p != end; ++p) total += p->elements;
+  if (total <= bucket) return add(total, 1);
+  const double head = std::min(total, (std::floor(begin->offset / part) + 1) * part - begin->offset);
+  double whole = std::floor((total - head) / part);  // partitions it covers
+  const double tail = total - head - whole * part;
+  const double first = std::min(whole, head > bucket ? 0 : std::floor((bucket - head) / part) + 1);
+  const bool is_one = first == whole && head + whole * part <= bucket;
+  add(head + first * part + (is_one ? tail : 0), 1);
+  if (is_one) return;
+  whole -= first;
+  const double per_call = std::floor(bucket / part) + 1, calls = std::floor(whole / per_call);
+  add(per_call * part, calls);
+  add((whole - calls * per_call) * part + tail, 1);
 }
 
 void add_optimizer_stages(StageTraffic& t, const DeepSpeedSettings& settings) {
@@ -116,8 +107,7 @@ void add_optimizer_stages(StageTraffic& t, const DeepSpeedSettings& settings) {
     double held = 0;
     for (std::size_t i = 0; i <= pieces.size(); ++i) {
       if (i == pieces.size() || held + pieces[i].elements > settings.reduce_bucket) {
-        reduce_bucket(t, pieces.data() + begin, pieces.data() + i, part, settings.reduce_bucket, double(t.syncs),
-                      element, overlappable);
+        reduce_bucket(t, pieces.data() + begin, pieces.data() + i, part, settings.reduce_bucket, element, overlappable);
         begin = i;
         held = 0;
       }

@@ -12,11 +12,14 @@ using namespace wireplan::test;
 
 namespace {
 
-struct Size { int width, height; };
+struct Size {
+  int width, height;
+};
 constexpr Size kSizes[] = {{1920, 1080}, {1440, 720}, {1100, 640}, {800, 700}, {390, 1600}};
 
 const KeyedRect* drawn(const App& page, std::string_view key) {
-  const auto found = std::find_if(page.ui.keys.begin(), page.ui.keys.end(), [&](const KeyedRect& k) { return k.key == key; });
+  const auto found =
+      std::find_if(page.ui.keys.begin(), page.ui.keys.end(), [&](const KeyedRect& k) { return k.key == key; });
   return found == page.ui.keys.end() ? nullptr : &*found;
 }
 
@@ -29,7 +32,8 @@ double value_of(const Json& document, const std::string& path) {
 }
 
 bool has_no_number(const std::string& text) {
-  return text.find("nan") != std::string::npos || text.find("inf ") != std::string::npos || text.find("null GB") != std::string::npos;
+  return text.find("nan") != std::string::npos || text.find("inf ") != std::string::npos ||
+         text.find("null GB") != std::string::npos;
 }
 
 }  // namespace
@@ -51,7 +55,8 @@ TEST_CASE("every scenario is drawn at every width, in both languages and themes"
           CHECK(page.state.errors.empty());
           for (const KeyedRect& k : page.ui.keys) {
             INFO(k.key);
-            REQUIRE((std::isfinite(k.rect.x) && std::isfinite(k.rect.y) && std::isfinite(k.rect.w) && std::isfinite(k.rect.h)));
+            REQUIRE((std::isfinite(k.rect.x) && std::isfinite(k.rect.y) && std::isfinite(k.rect.w) &&
+                     std::isfinite(k.rect.h)));
             CHECK(k.rect.x >= -12);
             CHECK(k.rect.right() <= static_cast<float>(size.width) + 12);
           }
@@ -71,7 +76,8 @@ TEST_CASE("a widget's key belongs to one widget") {
     App& page = page_at(size.width, size.height);
     std::set<std::string> buttons;
     for (const KeyedRect& k : page.ui.keys)
-      if (k.key.starts_with("training.") || k.key.starts_with("parallel.") || k.key.starts_with("strategy.") || k.key.starts_with("wiring.")) {
+      if (k.key.starts_with("training.") || k.key.starts_with("parallel.") || k.key.starts_with("strategy.") ||
+          k.key.starts_with("wiring.")) {
         INFO(k.key);
         CHECK(buttons.insert(k.key).second);
       }
@@ -123,9 +129,16 @@ TEST_CASE("inputs change the plan by a press") {
 TEST_CASE("a wrong edit keeps the last answer and marks its field") {
   App& page = page_at(1440, 900);
   const std::string before = page_export("json");
-  for (const auto& [path, value] : {std::pair{"parallel.tensor", "3"}, {"training.global_batch_size", "63"}, {"training.micro_batch_size", "0"},
-                                   {"training.micro_batch_size", "-1"}, {"training.sequence_length", "NaN"}, {"training.sequence_length", "1e300"},
-                                   {"model", "no-such-model"}, {"cluster.nodes", "\xC3"}, {"cluster.gpus_per_node", "9"}, {"training.recompute", "\"most\""}}) {
+  for (const auto& [path, value] : {std::pair{"parallel.tensor", "3"},
+                                    {"training.global_batch_size", "63"},
+                                    {"training.micro_batch_size", "0"},
+                                    {"training.micro_batch_size", "-1"},
+                                    {"training.sequence_length", "NaN"},
+                                    {"training.sequence_length", "1e300"},
+                                    {"model", "no-such-model"},
+                                    {"cluster.nodes", "\xC3"},
+                                    {"cluster.gpus_per_node", "9"},
+                                    {"training.recompute", "\"most\""}}) {
     DYNAMIC_SECTION(path << '=' << value) {
       page_edit(path, value);
       draw_until_still();
@@ -134,7 +147,8 @@ TEST_CASE("a wrong edit keeps the last answer and marks its field") {
       CHECK(!state()["errors"].empty());
       CHECK(std::string(page_export("json")) == before);
       CHECK(!has_no_number(page_state()));
-      const auto marked = std::count_if(page.form.begin(), page.form.end(), [](const Field& f) { return !f.error.empty(); });
+      const auto marked =
+          std::count_if(page.form.begin(), page.form.end(), [](const Field& f) { return !f.error.empty(); });
       CHECK(marked >= 1);
       page_undo();
       page_edit("training.micro_batch_size", "1");

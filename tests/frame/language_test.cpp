@@ -43,7 +43,8 @@ TEST_CASE("the faces have every letter of both languages") {
         const unsigned char lead = static_cast<unsigned char>(text[i]);
         const int length = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
         unsigned code = length == 1 ? lead : lead & (0xFFu >> (length + 1));
-        for (int k = 1; k < length; ++k) code = code << 6 | (static_cast<unsigned char>(text[i + static_cast<std::size_t>(k)]) & 0x3Fu);
+        for (int k = 1; k < length; ++k)
+          code = code << 6 | (static_cast<unsigned char>(text[i + static_cast<std::size_t>(k)]) & 0x3Fu);
         INFO(key << " U+" << std::hex << code);
         CHECK(page.ui.fonts.regular->IsGlyphInFont(static_cast<ImWchar>(code)));
         CHECK(page.ui.fonts.semibold->IsGlyphInFont(static_cast<ImWchar>(code)));

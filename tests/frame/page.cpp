@@ -62,7 +62,9 @@ bool open() {
   io.DisplaySize = {1280, 720};
   return true;
 }
-void resize(int width, int height) { ImGui::GetIO().DisplaySize = {static_cast<float>(width), static_cast<float>(height)}; }
+void resize(int width, int height) {
+  ImGui::GetIO().DisplaySize = {static_cast<float>(width), static_cast<float>(height)};
+}
 void begin_frame() { ImGui::GetIO().DeltaTime = 1.f / 60; }
 void end_frame(ImVec4) {
   for (ImTextureData* texture : *ImGui::GetDrawData()->Textures) {

@@ -45,7 +45,8 @@ Triple times(const std::array<Triple, 3>& m, const Triple& v) {
 }
 
 Triple lab(const Triple& rgb) {
-  static constexpr std::array<Triple, 3> kToXyz = {{{0.4124564, 0.3575761, 0.1804375}, {0.2126729, 0.7151522, 0.0721750}, {0.0193339, 0.1191920, 0.9503041}}};
+  static constexpr std::array<Triple, 3> kToXyz = {
+      {{0.4124564, 0.3575761, 0.1804375}, {0.2126729, 0.7151522, 0.0721750}, {0.0193339, 0.1191920, 0.9503041}}};
   const Triple xyz = times(kToXyz, rgb), white{0.95047, 1, 1.08883};
   Triple f{};
   for (std::size_t i = 0; i < 3; ++i) {
@@ -73,14 +74,16 @@ TEST_CASE("texts can be read on every ground, outlines be seen") {
       const Palette p = palette_for(dark, more);
       INFO((dark ? "dark" : "light") << (more ? ", more contrast" : ""));
       for (const ImU32 ground : {p.bg0, p.bg1, p.bg2}) {
-        for (const ImU32 text : {p.ink, p.ink2, p.ink3, p.fit, p.no, p.exp, p.warn, p.focus}) CHECK(contrast(text, ground) >= 4.5);
+        for (const ImU32 text : {p.ink, p.ink2, p.ink3, p.fit, p.no, p.exp, p.warn, p.focus})
+          CHECK(contrast(text, ground) >= 4.5);
         CHECK(contrast(p.line2, ground) >= 2.99);
       }
       CHECK(contrast(p.no, p.no_bg) >= 4.5);
       CHECK(contrast(p.exp, p.exp_bg) >= 4.5);
       CHECK(contrast(p.fit, p.fit_bg) >= 4.5);
       CHECK(contrast(p.on_sel, p.sel) >= 4.5);
-      for (const ImU32 fill : {p.params, p.grads, p.optim, p.acts, p.logits, p.gath, p.bufs, p.slack, p.forward, p.backward, p.optimizer, p.gather, p.scatter, p.exposed, p.load})
+      for (const ImU32 fill : {p.params, p.grads, p.optim, p.acts, p.logits, p.gath, p.bufs, p.slack, p.forward,
+                               p.backward, p.optimizer, p.gather, p.scatter, p.exposed, p.load})
         CHECK(contrast(label_on(fill), fill) >= 4.5);
     }
 }
@@ -89,8 +92,18 @@ TEST_CASE("what stands side by side differs for every kind of colour vision") {
   for (const bool dark : {false, true}) {
     const Palette p = palette_for(dark, false);
     INFO((dark ? "dark" : "light"));
-    for (const auto& [a, b] : {std::pair{p.fit, p.no}, {p.fit, p.exp}, {p.no, p.exp}, {p.backward, p.exposed}, {p.params, p.grads}, {p.grads, p.optim},
-                               {p.optim, p.acts}, {p.acts, p.logits}, {p.gath, p.bufs}, {p.bufs, p.slack}, {p.gather, p.scatter}, {p.forward, p.backward}})
+    for (const auto& [a, b] : {std::pair{p.fit, p.no},
+                               {p.fit, p.exp},
+                               {p.no, p.exp},
+                               {p.backward, p.exposed},
+                               {p.params, p.grads},
+                               {p.grads, p.optim},
+                               {p.optim, p.acts},
+                               {p.acts, p.logits},
+                               {p.gath, p.bufs},
+                               {p.bufs, p.slack},
+                               {p.gather, p.scatter},
+                               {p.forward, p.backward}})
       CHECK(least_difference(a, b) >= 10);
   }
 }

@@ -1,6 +1,6 @@
 """What no committed file may hold: the host of a package registry (mirrors and
-caches differ from machine to machine; apt and pip know theirs) or a path of the
-machine it was written on.
+caches differ from machine to machine; apt and pip know theirs), a path of the
+machine it was written on, or the name of a note that is not in the repository.
 """
 
 import re
@@ -20,6 +20,9 @@ FORBIDDEN = {
         re.I,
     ),
     "a path of one machine": re.compile(r"(?<![\w.])[/](work|home|Users)[/]\w"),
+    "a note outside the repository": re.compile(
+        r"\bID[S][.]md|\bstud[y]_\w|(?<![\w/])share[d][/]|\breferenc[e][/]\w+[.]jsonl"
+    ),
 }
 
 
@@ -52,7 +55,8 @@ def test_committed_files_are_clean():
 
 @pytest.mark.parametrize(
     "text",
-    ["http://deb." + "debian.org/debian", "https://py" + "pi.org/simple", "cd /wo" + "rk/main"],
+    ["http://deb." + "debian.org/debian", "https://py" + "pi.org/simple", "cd /wo" + "rk/main",
+     "ids of ID" + "S.md", "see stud" + "y_memory", "from share" + "d/facts", "rows of referenc" + "e/training.jsonl"],
 )
 def test_a_planted_violation_is_found(text):
     assert findings(text)

@@ -8,7 +8,8 @@ namespace wireplan {
 
 namespace {
 
-constexpr float kPad = 20, kRowHeight = 24, kRowPitch = 26, kGridPitch = 22, kLabelWidth = 128, kShortLabel = 84, kGridLabel = 72;
+constexpr float kPad = 20, kRowHeight = 24, kRowPitch = 26, kGridPitch = 22, kLabelWidth = 128, kShortLabel = 84,
+                kGridLabel = 72;
 
 // Where drawing stands: rows are taken from the top.
 struct Column {
@@ -30,7 +31,8 @@ std::string draw_choice(Ui& ui, const Field& f, const Rect& r) {
   }
   if (f.kind == FieldKind::preset) return search_field(ui, f.path, r, f.text), std::string();
   std::vector<Option> options;
-  for (const Choice& c : f.choices) options.push_back({c.value, c.label, c.detail, c.extra, c.state == Choice::State::legal});
+  for (const Choice& c : f.choices)
+    options.push_back({c.value, c.label, c.detail, c.extra, c.state == Choice::State::legal});
   return dropdown(ui, f.path, r, f.text, options, f.value);
 }
 
@@ -45,9 +47,12 @@ std::string draw_field(Ui& ui, const Field& f, const Rect& r) {
 Edit draw_row(Column& c, const std::vector<Field>& form, std::size_t first, std::size_t count) {
   Edit edit;
   const Field& f = form[first];
-  const bool wide = (f.look == Look::segments && f.choices.size() > 2) || (count > 1 && (f.section != "training" || c.width() < 250));
+  const bool wide =
+      (f.look == Look::segments && f.choices.size() > 2) || (count > 1 && (f.section != "training" || c.width() < 250));
   const float words = text_width(c.ui, f.label, label_style(c.ui)) + 8;
-  const float label = f.kind == FieldKind::preset ? 0 : wide ? std::max(kShortLabel, words) : std::min(kLabelWidth, c.width() * 0.5f);
+  const float label = f.kind == FieldKind::preset ? 0
+                      : wide                      ? std::max(kShortLabel, words)
+                                                  : std::min(kLabelWidth, c.width() * 0.5f);
   if (label > 0) text(c.ui, c.x, c.y + kRowHeight / 2, f.label, label_style(c.ui), Align::left, label - 4);
   // Fields that share a line get room for what stands in them.
   const float gap = 6, height = f.kind == FieldKind::preset ? 28 : kRowHeight;
@@ -56,7 +61,8 @@ Edit draw_row(Column& c, const std::vector<Field>& form, std::size_t first, std:
   const float spare = c.width() - label - gap * static_cast<float>(count - 1) - wanted;
   float x = c.x + label;
   for (std::size_t i = 0; i < count; ++i) {
-    const Rect r{x, c.y, text_width(c.ui, form[first + i].text, body_style(c.ui)) + spare / static_cast<float>(count), height};
+    const Rect r{x, c.y, text_width(c.ui, form[first + i].text, body_style(c.ui)) + spare / static_cast<float>(count),
+                 height};
     if (std::string value = draw_field(c.ui, form[first + i], r); !value.empty()) edit = {form[first + i].path, value};
     x += r.w + gap;
   }
@@ -73,9 +79,12 @@ Edit draw_row(Column& c, const std::vector<Field>& form, std::size_t first, std:
 Edit draw_grid_row(Column& c, const Field& f) {
   Edit edit;
   Ui& ui = c.ui;
-  const float middle = c.y + 10, cell = (c.width() - kGridLabel) / static_cast<float>(std::max<std::size_t>(f.choices.size(), 1));
-  const bool is_alone = std::count_if(f.choices.begin(), f.choices.end(), [](const Choice& x) { return x.state == Choice::State::legal; }) < 2;
-  text(ui, c.x, middle, f.label, label_style(ui).in(is_alone ? ui.colors->ink3 : ui.colors->ink2), Align::left, kGridLabel - 4);
+  const float middle = c.y + 10,
+              cell = (c.width() - kGridLabel) / static_cast<float>(std::max<std::size_t>(f.choices.size(), 1));
+  const bool is_alone = std::count_if(f.choices.begin(), f.choices.end(),
+                                      [](const Choice& x) { return x.state == Choice::State::legal; }) < 2;
+  text(ui, c.x, middle, f.label, label_style(ui).in(is_alone ? ui.colors->ink3 : ui.colors->ink2), Align::left,
+       kGridLabel - 4);
   for (std::size_t i = 0; i < f.choices.size(); ++i) {
     const Choice& choice = f.choices[i];
     const Rect r{c.x + kGridLabel + static_cast<float>(i) * cell, c.y + 1, std::min(cell - 6, 28.f), 18};
@@ -116,8 +125,10 @@ Edit draw_tiles(Column& c, const Field& f) {
     const Press p = press(ui, "cluster.wiring." + choice.value, r);
     fill(ui, r, p.hovered && !chosen ? ui.colors->bg2 : ui.colors->bg1, 4);
     outline(ui, r, chosen ? ui.colors->ink : ui.colors->line2, 4, chosen ? 2.f : 1.f);
-    draw_wiring_sketch(ui, choice.value, {r.middle_x() - 21, r.y + 8, 42, 20}, chosen ? ui.colors->ink : ui.colors->ink2);
-    text(ui, r.middle_x(), r.bottom() - 11, choice.label, tick_style(ui).in(chosen ? ui.colors->ink : ui.colors->ink2), Align::centre, r.w - 4);
+    draw_wiring_sketch(ui, choice.value, {r.middle_x() - 21, r.y + 8, 42, 20},
+                       chosen ? ui.colors->ink : ui.colors->ink2);
+    text(ui, r.middle_x(), r.bottom() - 11, choice.label, tick_style(ui).in(chosen ? ui.colors->ink : ui.colors->ink2),
+         Align::centre, r.w + 2);
     if (p.clicked && !chosen) edit = {"wiring." + choice.value, ""};
   }
   c.y += 54;
@@ -131,11 +142,18 @@ void draw_product(Column& c, const AppState& state) {
   const auto n = [](Count v) { return format_exact(static_cast<double>(v)); };
   const Cluster& cluster = state.answer.plan.cluster;
   const bool all = cluster.gpus_per_node == cluster.node.gpus;
-  const std::string product = state.words.fill(all ? "in.product_all" : "in.product", {{"d", n(p.data)}, {"t", n(p.tensor)}, {"p", n(p.pipeline)}, {"c", n(p.context)},
-      {"n", n(total_gpus(cluster))}, {"g", n(static_cast<Count>(cluster.node.gpus) * cluster.nodes)}});
+  const std::string product = state.words.fill(all ? "in.product_all" : "in.product",
+                                               {{"d", n(p.data)},
+                                                {"t", n(p.tensor)},
+                                                {"p", n(p.pipeline)},
+                                                {"c", n(p.context)},
+                                                {"n", n(total_gpus(cluster))},
+                                                {"g", n(static_cast<Count>(cluster.node.gpus) * cluster.nodes)}});
   const float w = text(ui, c.right, c.y + 12, product, label_style(ui), Align::right, c.width() - 64);
-  const bool wrong = std::any_of(state.errors.begin(), state.errors.end(), [](const Error& e) { return e.path.starts_with("parallel."); });
-  icon(ui, wrong ? Icon::warn : Icon::check, {c.right - w - 12, c.y + 12}, wrong ? 10.f : 8.f, wrong ? ui.colors->no : ui.colors->fit);
+  const bool wrong = std::any_of(state.errors.begin(), state.errors.end(),
+                                 [](const Error& e) { return e.path.starts_with("parallel."); });
+  icon(ui, wrong ? Icon::warn : Icon::check, {c.right - w - 12, c.y + 12}, wrong ? 10.f : 8.f,
+       wrong ? ui.colors->no : ui.colors->fit);
 }
 
 Edit draw_model_facts(Column& c, const AppState& state) {
@@ -143,12 +161,17 @@ Edit draw_model_facts(Column& c, const AppState& state) {
   const Model& m = state.answer.plan.model;
   const auto n = [](Count v) { return format_exact(static_cast<double>(v)); };
   const Estimate& e = state.answer.estimate;
-  const std::string size = ui.words->fill(e.active_parameters < e.parameters ? "in.active" : "in.parameters",
-                                          {{"n", format_parameters(e.parameters)}, {"a", format_parameters(e.active_parameters)}});
+  const std::string size =
+      ui.words->fill(e.active_parameters < e.parameters ? "in.active" : "in.parameters",
+                     {{"n", format_parameters(e.parameters)}, {"a", format_parameters(e.active_parameters)}});
   const bool asked = text_link(ui, "model.parameters", c.x, c.y + 10, size, body_style(ui), c.width() - 80);
   claim_tag(ui, c.right, c.y + 10, "count");
   if (!m.opaque)
-    text(ui, c.x, c.y + 28, ui.words->fill("in.shape", {{"l", n(m.num_layers)}, {"h", n(m.hidden_size)}, {"a", n(m.num_attention_heads)}, {"k", n(m.num_key_value_heads)}}),
+    text(ui, c.x, c.y + 28,
+         ui.words->fill("in.shape", {{"l", n(m.num_layers)},
+                                     {"h", n(m.hidden_size)},
+                                     {"a", n(m.num_attention_heads)},
+                                     {"k", n(m.num_key_value_heads)}}),
          label_style(ui).in(ui.colors->ink3), Align::left, c.width());
   c.y += 38;
   return asked ? Edit{"view.explain", "model.parameters"} : Edit{};
@@ -164,7 +187,9 @@ Edit draw_section(Column& c, const AppState& state, const std::vector<Field>& fo
     if (form[i].section != section) continue;
     std::size_t count = 1;
     while (i + count < form.size() && form[i + count].joined) ++count;
-    Edit next = form[i].look == Look::grid ? draw_grid_row(c, form[i]) : form[i].look == Look::tiles ? draw_tiles(c, form[i]) : draw_row(c, form, i, count);
+    Edit next = form[i].look == Look::grid    ? draw_grid_row(c, form[i])
+                : form[i].look == Look::tiles ? draw_tiles(c, form[i])
+                                              : draw_row(c, form, i, count);
     if (next) edit = std::move(next);
     i += count - 1;
     if (form[i].look == Look::grid && i + 1 < form.size() && form[i + 1].look != Look::grid) c.y += 4;
@@ -186,7 +211,8 @@ void draw_other_errors(Column& c, const AppState& state, const std::vector<Field
 
 }  // namespace
 
-Edit draw_inputs(Ui& ui, const AppState& state, const std::vector<Field>& form, const Rect& area, std::string_view section) {
+Edit draw_inputs(Ui& ui, const AppState& state, const std::vector<Field>& form, const Rect& area,
+                 std::string_view section) {
   Edit edit;
   const ImVec2 start = begin_scroll(ui, "inputs", area, ui.colors->bg0);
   vertical(ui, area.right() - 1, area.y, area.bottom(), ui.colors->line);
@@ -219,8 +245,10 @@ Edit draw_input_strip(Ui& ui, const AppState& state, const Rect& area) {
     const bool open = state.view.section == name;
     if (open || p.hovered) fill(ui, cell.inset(2, 2), open ? ui.colors->bg3 : ui.colors->bg2, 4);
     // Names are wider than the strip: the first letters, and the whole name beside the pointer.
-    icon(ui, open ? Icon::chevron_left : Icon::chevron_right, {cell.middle_x(), cell.middle_y() - 10}, 8, ui.colors->ink2);
-    text(ui, cell.middle_x(), cell.middle_y() + 10, ui.word("in.section." + section), tick_style(ui).in(ui.colors->ink), Align::centre, cell.w - 2);
+    icon(ui, open ? Icon::chevron_left : Icon::chevron_right, {cell.middle_x(), cell.middle_y() - 10}, 8,
+         ui.colors->ink2);
+    text(ui, cell.middle_x(), cell.middle_y() + 10, ui.word("in.section." + section), tick_style(ui).in(ui.colors->ink),
+         Align::centre, cell.w - 2);
     tooltip(ui, p, ui.word("in.section." + section), {}, {});
     if (p.clicked) edit = {"view.section", section};
   }

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/text/sheet.hpp"
+#include "web/panels/byte_column.hpp"
 #include "web/panels/panels.hpp"
 #include "web/widgets.hpp"
 
@@ -10,7 +11,8 @@ namespace wireplan {
 
 namespace {
 
-constexpr float kBar = 18, kRow = 28, kNarrowRow = 56, kHead = 56, kAxis = 22, kLegend = 44, kNarrowLegend = 40, kRecipes = 34, kNarrowRecipe = 50, kName = 84;
+constexpr float kBar = 18, kRow = 28, kNarrowRow = 56, kHead = 56, kAxis = 22, kLegend = 44, kNarrowLegend = 40,
+                kName = 84;
 constexpr std::size_t kNarrowColumns = 3;
 
 struct Part {
@@ -34,15 +36,6 @@ Parts parts_of(const MemoryAnswer& m, const Palette& c) {
            {"buffers", "memory.parts.communication_buffers", m.parts.communication_buffers + m.parts.temporary, c.bufs},
            {"slack", "memory.runtime_bytes", m.need.value - m.allocated.value, c.slack, true}}};
 }
-
-double unit_bytes(ByteUnit unit) { return unit == ByteUnit::GB ? 1e9 : 1073741824.0; }
-
-// A column keeps one number of decimals: one where any of its values reaches 10, else two.
-int decimals_of(const std::vector<Bytes>& column, ByteUnit unit) {
-  return std::any_of(column.begin(), column.end(), [&](Bytes b) { return b.value >= 9.995 * unit_bytes(unit); }) ? 1 : 2;
-}
-
-std::string in_column(const Ui& ui, Bytes b, int decimals) { return format_fixed(b.value / unit_bytes(ui.unit), decimals); }
 
 // From bytes to places on the page; the same for all rows. So are the decimals.
 struct Scale {
@@ -81,7 +74,8 @@ void draw_bar(Ui& ui, const MemoryAnswer& m, const Rect& bar, const Scale& scale
     if (inside.right() > line) inside.w = std::max(0.f, line - inside.x);
     fill(ui, inside, p.color);
     if (p.hatched) hatch(ui, inside, faded(ground, 0.55f), 4);
-    if (whole.right() > line) fill(ui, {std::max(whole.x, line), bar.y, whole.right() - std::max(whole.x, line), bar.h}, faded(p.color, 0.4f));
+    if (whole.right() > line)
+      fill(ui, {std::max(whole.x, line), bar.y, whole.right() - std::max(whole.x, line), bar.h}, faded(p.color, 0.4f));
     const TextStyle style = label_style(ui).in(label_on(p.color));
     const std::string value = ui.bytes(p.bytes);
     if (inside.w >= 26 && inside.w > 0.5f * whole.w && text_width(ui, value, style) < inside.w - 4)
@@ -100,7 +94,8 @@ void draw_bar(Ui& ui, const MemoryAnswer& m, const Rect& bar, const Scale& scale
 void draw_verdict(Ui& ui, const MemoryAnswer& m, int decimals, float left, float middle, bool from_right) {
   const ImU32 color = m.fits ? ui.colors->fit : ui.colors->no;
   const Bytes rest = m.fits ? m.capacity - m.need.value : m.need.value - m.capacity;
-  const std::string words = ui.words->fill(m.fits ? "mem.free" : "mem.over", {{"n", in_column(ui, rest, decimals)}});
+  const std::string words =
+      ui.words->fill(m.fits ? "mem.free" : "mem.over", {{"n", in_column(rest, ui.unit, decimals)}});
   const TextStyle style = label_style(ui).in(color);
   if (from_right) left -= text_width(ui, words, style) + 16;
   icon(ui, m.fits ? Icon::check : Icon::cross, {left + 5, middle}, m.fits ? 9.f : 8.f, color, 2);
@@ -116,7 +111,8 @@ Edit press_parts(Ui& ui, const MemoryAnswer& m, const Rect& bar, const Scale& sc
     below += p.bytes;
     if (r.w < 2) continue;
     const Press part = press(ui, std::string(p.path) + ".bar", r, true, 0);
-    tooltip(ui, part, ui.word("mem.part." + std::string(p.name)), format_bytes_with_unit(p.bytes, ui.unit), ui.word("hint.explain"));
+    tooltip(ui, part, ui.word("mem.part." + std::string(p.name)), format_bytes_with_unit(p.bytes, ui.unit),
+            ui.word("hint.explain"));
     if (part.clicked) edit = {"view.explain", p.path};
   }
   return edit;
@@ -126,21 +122,26 @@ Edit draw_row(Ui& ui, const Alternative& a, const Rect& row, const Scale& scale,
   Edit edit;
   const MemoryAnswer& m = a.estimate.memory;
   const std::string key = "strategy." + a.key;
-  const Rect bar = narrow ? Rect{row.x, row.y + 28, row.w, kBar} : Rect{scale.x, row.middle_y() - kBar / 2, row.w, kBar};
+  const Rect bar =
+      narrow ? Rect{row.x, row.y + 28, row.w, kBar} : Rect{scale.x, row.middle_y() - kBar / 2, row.w, kBar};
   const ImU32 ground = a.chosen ? ui.colors->bg2 : ui.colors->bg1;
   Press whole;
-  if (a.chosen) ui.mark(key, row);
-  else whole = press(ui, key, row);
+  if (a.chosen)
+    ui.mark(key, row);
+  else
+    whole = press(ui, key, row);
   if (a.chosen || whole.hovered) fill(ui, row, ui.colors->bg2);
   if (a.chosen) fill(ui, {row.x, row.y, 3, row.h}, ui.colors->ink);
 
   const float middle = narrow ? row.y + 15 : row.middle_y(), left = row.x + 8;
   text(ui, left, middle, a.label, a.chosen ? strong_style(ui) : body_style(ui), Align::left, narrow ? 0 : kName - 12);
   if (narrow) {
-    const float w = text(ui, row.right() - 8, middle, in_column(ui, m.need.value, scale.decimals), strong_style(ui), Align::right);
+    const float w = text(ui, row.right() - 8, middle, in_column(m.need.value, ui.unit, scale.decimals),
+                         strong_style(ui), Align::right);
     draw_verdict(ui, m, scale.decimals, row.right() - 8 - std::max(w, 40.f) - 12, middle, true);
   } else {
-    text(ui, row.right() - 102, middle, in_column(ui, m.need.value, scale.decimals), strong_style(ui), Align::right);
+    text(ui, row.right() - 102, middle, in_column(m.need.value, ui.unit, scale.decimals), strong_style(ui),
+         Align::right);
     draw_verdict(ui, m, scale.decimals, row.right() - 90, middle, false);
   }
   draw_bar(ui, m, bar, scale, whole.hovered ? ui.colors->bg2 : ground);
@@ -148,9 +149,12 @@ Edit draw_row(Ui& ui, const Alternative& a, const Rect& row, const Scale& scale,
     tooltip(ui, whole, a.label, a.implemented_by, ui.word("hint.choose"));
     return whole.clicked ? Edit{key, ""} : Edit{};
   }
-  const Press total = press(ui, "memory.need_bytes", narrow ? Rect{row.right() - 56, row.y + 4, 52, 22} : Rect{row.right() - 150, row.y + 3, 52, row.h - 6});
+  const Press total =
+      press(ui, "memory.need_bytes",
+            narrow ? Rect{row.right() - 56, row.y + 4, 52, 22} : Rect{row.right() - 150, row.y + 3, 52, row.h - 6});
   if (total.clicked) edit = {"view.explain", "memory.need_bytes"};
-  tooltip(ui, total, ui.word("path.memory.need_bytes"), format_bytes_with_unit(m.need.value, ui.unit), ui.word("hint.explain"));
+  tooltip(ui, total, ui.word("path.memory.need_bytes"), format_bytes_with_unit(m.need.value, ui.unit),
+          ui.word("hint.explain"));
   if (Edit part = press_parts(ui, m, bar, scale)) edit = std::move(part);
   return edit;
 }
@@ -194,7 +198,8 @@ Edit draw_legend(Ui& ui, const MemoryAnswer& m, const Rect& area) {
   // Each as wide as its words, so that long names get the room; the rest shared out evenly.
   float words = 0;
   std::vector<float> widths;
-  for (const Part& p : shown) words += widths.emplace_back(text_width(ui, ui.word("mem.part." + std::string(p.name)), tick_style(ui)) + 13);
+  for (const Part& p : shown)
+    words += widths.emplace_back(text_width(ui, ui.word("mem.part." + std::string(p.name)), tick_style(ui)) + 13);
   const bool folded = words + 8 * static_cast<float>(shown.size()) > area.w;
   const std::size_t per_line = area.w < 480 ? kNarrowColumns : folded ? (shown.size() + 1) / 2 : shown.size();
   float x = area.x;
@@ -208,38 +213,12 @@ Edit draw_legend(Ui& ui, const MemoryAnswer& m, const Rect& area) {
     const Rect swatch{x, y + 5, 9, 9};
     fill(ui, swatch, p.color);
     if (p.hatched) hatch(ui, swatch, faded(ui.colors->bg1, 0.55f), 4);
-    text(ui, x + 13, y + 10, ui.word("mem.part." + std::string(p.name)), tick_style(ui).in(item.hovered ? ui.colors->ink : ui.colors->ink2), Align::left, width - (folded ? 18.f : 12.f));
+    text(ui, x + 13, y + 10, ui.word("mem.part." + std::string(p.name)),
+         tick_style(ui).in(item.hovered ? ui.colors->ink : ui.colors->ink2), Align::left,
+         width - (folded ? 18.f : 12.f));
     text(ui, x + 13, y + 26, values[i] > 0 ? texts[i] : "0", body_style(ui));
     if (item.clicked) edit = {"view.explain", p.path};
     x += width + gap;
-  }
-  return edit;
-}
-
-// What 8, 12 and 16 bytes a parameter stand for, with what each keeps of states on a GPU.
-Edit draw_recipes(Ui& ui, const AppState& state, const Rect& area, bool narrow) {
-  Edit edit;
-  const auto& recipes = state.answer.recipes;
-  if (recipes.empty()) return edit;
-  std::vector<Bytes> column;
-  for (const Alternative& a : recipes) column.push_back(a.estimate.memory.states.total());
-  const int decimals = decimals_of(column, ui.unit);
-  float label = 0;
-  if (!narrow) label = text(ui, area.x, area.middle_y(), ui.word("mem.recipes"), label_style(ui)) + 14;
-  const float gap = 8, n = static_cast<float>(recipes.size()), wide = narrow ? area.w : (area.w - label - gap * (n - 1)) / n;
-  for (std::size_t i = 0; i < recipes.size(); ++i) {
-    const Alternative& a = recipes[i];
-    const float at = static_cast<float>(i);
-    const Rect r = narrow ? Rect{area.x, area.y + at * kNarrowRecipe, wide, kNarrowRecipe - 6} : Rect{area.x + label + at * (wide + gap), area.y + 4, wide, 26};
-    const Press p = press(ui, "recipe." + a.key, r);
-    fill(ui, r, p.hovered && !a.chosen ? ui.colors->bg2 : ui.colors->bg1, 4);
-    outline(ui, r, a.chosen ? ui.colors->ink : ui.colors->line2, 4, a.chosen ? 2.f : 1.f);
-    const std::string states = in_column(ui, a.estimate.memory.states.total(), decimals);
-    const float w = text(ui, r.right() - 8, r.middle_y(), states, a.chosen ? strong_style(ui) : body_style(ui), Align::right);
-    const std::string key = "mem.recipe." + a.key;
-    text(ui, r.x + 8, r.middle_y(), ui.words->has(key) ? ui.word(key) : std::string_view(a.label), label_style(ui).in(a.chosen ? ui.colors->ink : ui.colors->ink2), Align::left, r.w - w - 22);
-    tooltip(ui, p, a.label, ui.words->fill("mem.recipe.hint", {{"n", states}, {"u", unit_name(ui.unit)}}), a.chosen ? std::string_view() : ui.word("hint.choose"));
-    if (p.clicked && !a.chosen) edit = {"recipe." + a.key, ""};
   }
   return edit;
 }
@@ -248,13 +227,15 @@ Edit draw_recipes(Ui& ui, const AppState& state, const Rect& area, bool narrow) 
 
 float memory_height(const AppState& state, bool narrow) {
   const float rows = static_cast<float>(state.answer.shardings.size());
-  if (narrow) return 44 + rows * kNarrowRow + 28 + 3 * kNarrowLegend + 8 + kNarrowRecipe * static_cast<float>(state.answer.recipes.size()) + 12;
-  return kHead + rows * kRow + kAxis + kLegend + kRecipes + 8;
+  if (narrow) return 44 + rows * kNarrowRow + 28 + 3 * kNarrowLegend + 8 + recipes_height(state, true) + 12;
+  return kHead + rows * kRow + kAxis + kLegend + recipes_height(state, false) + 8;
 }
 
 Edit draw_memory(Ui& ui, const AppState& state, const Rect& area) {
   Edit edit;
-  const auto take = [&](Edit next) { if (next) edit = std::move(next); };
+  const auto take = [&](Edit next) {
+    if (next) edit = std::move(next);
+  };
   const bool narrow = area.w < 560;
   const MemoryAnswer& m = state.answer.estimate.memory;
   const float side = narrow ? 16 : 20;
@@ -262,17 +243,21 @@ Edit draw_memory(Ui& ui, const AppState& state, const Rect& area) {
   const float title = text(ui, inner.x, area.y + 22, ui.word("mem.title"), title_style(ui));
   const std::string unit_now = unit_name(ui.unit);
   if (narrow) {
-    text(ui, inner.right(), area.y + 22, ui.words->fill("mem.sub_short", {{"u", unit_now}}), label_style(ui), Align::right, inner.w - title - 12);
+    text(ui, inner.right(), area.y + 22, ui.words->fill("mem.sub_short", {{"u", unit_now}}), label_style(ui),
+         Align::right, inner.w - title - 12);
   } else {
     const Rect units{inner.right() - 76, area.y + 11, 76, 23};
-    const std::string_view unit = segments(ui, "unit", units, {{"GB", "GB"}, {"GiB", "GiB"}}, unit_now, label_style(ui));
+    const std::string_view unit =
+        segments(ui, "unit", units, {{"GB", "GB"}, {"GiB", "GiB"}}, unit_now, label_style(ui));
     if (!unit.empty()) take({"view.unit", std::string(unit)});
-    text(ui, inner.x + title + 12, area.y + 22, ui.words->fill("mem.sub", {{"u", unit_now}, {"when", m.peak_at}}), label_style(ui), Align::left, units.x - inner.x - title - 24);
+    text(ui, inner.x + title + 12, area.y + 22, ui.words->fill("mem.sub", {{"u", unit_now}, {"when", m.peak_at}}),
+         label_style(ui), Align::left, units.x - inner.x - title - 24);
   }
 
   const float rows = static_cast<float>(state.answer.shardings.size());
   const float top = area.y + (narrow ? 44 : kHead), pitch = narrow ? kNarrowRow : kRow, bottom = top + rows * pitch;
-  const Scale scale = narrow ? scale_of(state, inner.x, inner.w) : scale_of(state, inner.x + kName, inner.w - kName - 168);
+  const Scale scale =
+      narrow ? scale_of(state, inner.x, inner.w) : scale_of(state, inner.x + kName, inner.w - kName - 168);
   if (!narrow) draw_axis(ui, scale, top - 4, bottom + 2);
   float y = top;
   for (const Alternative& a : state.answer.shardings) {
@@ -280,11 +265,14 @@ Edit draw_memory(Ui& ui, const AppState& state, const Rect& area) {
     if (narrow) draw_capacity(ui, state, scale, y + 24, y + 28 + kBar + 4, true);
     y += pitch;
   }
-  if (!narrow) draw_capacity(ui, state, scale, top - 13, bottom + 4, false);
-  else text(ui, std::min(scale.at(m.capacity), inner.right() - 60), bottom + 10, format_bytes_with_unit(m.capacity, ui.unit), {11, Face::semibold, ui.colors->ink}, Align::centre);
+  if (!narrow)
+    draw_capacity(ui, state, scale, top - 13, bottom + 4, false);
+  else
+    text(ui, std::min(scale.at(m.capacity), inner.right() - 60), bottom + 10,
+         format_bytes_with_unit(m.capacity, ui.unit), {11, Face::semibold, ui.colors->ink}, Align::centre);
   const float below = bottom + (narrow ? 28.f : kAxis + 6);
   take(draw_legend(ui, m, {inner.x, below, inner.w, kLegend}));
-  take(draw_recipes(ui, state, {inner.x, below + (narrow ? 3 * kNarrowLegend + 8 : kLegend - 4), inner.w, kRecipes}, narrow));
+  take(draw_recipes(ui, state, {inner.x, below + (narrow ? 3 * kNarrowLegend + 8 : kLegend - 4), inner.w, 0}, narrow));
   return edit;
 }
 

@@ -11,13 +11,17 @@
 namespace wireplan {
 
 // The inputs by section; `section` "" draws all of them in a column that scrolls.
-Edit draw_inputs(Ui& ui, const AppState& state, const std::vector<Field>& form, const Rect& area, std::string_view section = {});
+Edit draw_inputs(Ui& ui, const AppState& state, const std::vector<Field>& form, const Rect& area,
+                 std::string_view section = {});
 // Names of the sections one below the other, where there is no room for the column.
 Edit draw_input_strip(Ui& ui, const AppState& state, const Rect& area);
 
-// "Will it fit?": a bar for every data sharding against the capacity, the parts of the chosen one, three recipes.
+// "Will it fit?": a bar for every data sharding against the capacity, the parts of the chosen one, recipes.
 Edit draw_memory(Ui& ui, const AppState& state, const Rect& area);
 float memory_height(const AppState& state, bool narrow);
+// What 8, 12 and 16 bytes a parameter stand for, with what each keeps of states on a GPU.
+Edit draw_recipes(Ui& ui, const AppState& state, const Rect& area, bool narrow);
+float recipes_height(const AppState& state, bool narrow);
 
 // "Will the wiring keep up?": the node and the load of its links while the collective that is waited for most runs.
 Edit draw_wiring(Ui& ui, const AppState& state, const Rect& area);

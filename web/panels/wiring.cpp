@@ -42,10 +42,10 @@ struct Scene {
   bool binds(int link) const { return is_bottleneck && ring && ring->bottleneck_link == link; }
 };
 
-// "14.2 / 16", both in GB/s.
-std::string used_of(double used, BytesPerSecond rate) {
-  const auto plain = [](double v) { return format_fixed(v / 1e9, v >= 1e11 ? 0 : 1); };
-  return plain(used) + " / " + format_fixed(rate.value / 1e9, rate.value >= 1e10 ? 0 : 1);
+// "14.2 / 16", both in GB/s; "14 / 16" where there is little room.
+std::string used_of(double used, BytesPerSecond rate, bool briefly = false) {
+  const auto plain = [](double v, double whole_from) { return format_fixed(v / 1e9, v >= whole_from ? 0 : 1); };
+  return plain(used, briefly ? 1e10 : 1e11) + " / " + plain(rate.value, 1e10);
 }
 
 // "PCIe 4 ×16", "NVLink 3 ×12": the name of a link without its ends.
@@ -62,17 +62,23 @@ Edit draw_link(Ui& ui, const Scene& s, const PlacedLink& placed) {
     const bool is_used = forward > 0 || backward > 0;
     const float low = placed.a.y + placed.dip;
     const ImVec2 way[] = {placed.a, {placed.a.x, low}, {placed.b.x, low}, placed.b};
-    ui.list->AddPolyline(way, 4, is_used ? color : ui.colors->line2, is_used ? 3.f : 1.5f);
+    ui.list->AddPolyline(way, 4, is_used ? color : ui.colors->line2, is_used ? 2.f : 1.f);
     return {};
   }
   pipe(ui, placed.a, placed.b, placed.width, forward, backward, ui.colors->track, color);
   const float half = placed.width / 2 + 3;
-  const Rect around{std::min(placed.a.x, placed.b.x) - (placed.a.x == placed.b.x ? half : 0), std::min(placed.a.y, placed.b.y) - (placed.a.y == placed.b.y ? half : 0),
-                    std::max(2 * half, std::abs(placed.a.x - placed.b.x)), std::max(2 * half, std::abs(placed.a.y - placed.b.y))};
-  const Press p = press(ui, "wiring.link." + s.graph.components[index(l.a)].id + "-" + s.graph.components[index(l.b)].id, around, true, 2);
+  const Rect around{std::min(placed.a.x, placed.b.x) - (placed.a.x == placed.b.x ? half : 0),
+                    std::min(placed.a.y, placed.b.y) - (placed.a.y == placed.b.y ? half : 0),
+                    std::max(2 * half, std::abs(placed.a.x - placed.b.x)),
+                    std::max(2 * half, std::abs(placed.a.y - placed.b.y))};
+  const Press p =
+      press(ui, "wiring.link." + s.graph.components[index(l.a)].id + "-" + s.graph.components[index(l.b)].id, around,
+            true, 2);
   const std::string name = link_name(s.graph, l, s.plan.cluster.node);
   tooltip(ui, p, name, ui.words->fill("wire.uses", {{"u", used_of(s.used[index(placed.link)], l.rate)}}),
-          l.nominal.value > 0 ? ui.words->fill(l.stated ? "wire.nominal" : "wire.planned", {{"n", format_rate(l.nominal)}}) : std::string());
+          l.nominal.value > 0
+              ? ui.words->fill(l.stated ? "wire.nominal" : "wire.planned", {{"n", format_rate(l.nominal)}})
+              : std::string());
   return {};
 }
 
@@ -82,18 +88,23 @@ void draw_chip(Ui& ui, const Scene& s, int component, const Rect& r, double memo
   const bool is_used = !is_gpu || component < s.plan.cluster.gpus_per_node;
   const bool binds = s.is_bottleneck && s.ring && s.ring->bottleneck_component == component;
   fill(ui, r, binds ? ui.colors->exp_bg : is_used ? ui.colors->bg1 : ui.colors->bg0, 4);
-  if (!is_used) dashed_outline(ui, r, ui.colors->line2);
-  else outline(ui, r, binds ? ui.colors->exp : s.pale ? ui.colors->line2 : ui.colors->ink3, 4, binds ? 1.5f : 1.f);
+  if (!is_used)
+    dashed_outline(ui, r, ui.colors->line2);
+  else
+    outline(ui, r, binds ? ui.colors->exp : s.pale ? ui.colors->line2 : ui.colors->ink3, 4, binds ? 1.5f : 1.f);
   ui.mark("wiring.chip." + c.id, r);
   std::string name = c.id;
   if (is_gpu) name = (r.w >= 44 ? "GPU " : r.w >= 24 ? "G" : "") + std::to_string(component);
   if (c.kind == ComponentKind::nvswitch) name = s.plan.cluster.node.gpu.is_xgmi ? "xGMI" : "NVSwitch";
   const ImU32 ink = binds ? ui.colors->exp : is_used && !s.pale ? ui.colors->ink : ui.colors->ink3;
-  if (r.w >= 14) text(ui, r.middle_x(), r.middle_y() - (is_gpu ? 4.f : 0.f), name, {r.w >= 30 ? 12.f : 11.f, Face::semibold, ink}, Align::centre, r.w);
+  if (r.w >= 14)
+    text(ui, r.middle_x(), r.middle_y() - (is_gpu ? 4.f : 0.f), name, {r.w >= 30 ? 12.f : 11.f, Face::semibold, ink},
+         Align::centre, r.w);
   if (!is_gpu || r.w < 24 || !is_used) return;
   const Rect gauge{r.x + 6, r.bottom() - 9, r.w - 12, 4};
   fill(ui, gauge, ui.colors->track);
-  fill(ui, {gauge.x, gauge.y, gauge.w * static_cast<float>(std::min(memory_share, 1.0)), gauge.h}, memory_share > 1 ? ui.colors->no : ui.colors->load);
+  fill(ui, {gauge.x, gauge.y, gauge.w * static_cast<float>(std::min(memory_share, 1.0)), gauge.h},
+       memory_share > 1 ? ui.colors->no : ui.colors->load);
 }
 
 // "PCIe 4 ×16" over "14.2 / 24", in the middle between two pipes; "NVLink" over and the numbers under a level one.
@@ -105,7 +116,8 @@ void draw_link_labels(Ui& ui, const Scene& s, const WiringPicture& picture) {
     const float room = std::abs(p.a.x - p.b.x) - 4, x = (p.a.x + p.b.x) / 2;
     if (room < 52) continue;
     text(ui, x, p.a.y - 15, kind_of(s, l), style, Align::centre, room);
-    text(ui, x, p.a.y + 16, used_of(s.used[index(p.link)], l.rate), style, Align::centre, room);
+    if (s.used[index(p.link)] > 0)
+      text(ui, x, p.a.y + 16, used_of(s.used[index(p.link)], l.rate, true), style, Align::centre, room);
   }
   for (const Ground& g : picture.grounds) {
     // The first two upright pipes of a ground with room between them speak for all.
@@ -116,7 +128,7 @@ void draw_link_labels(Ui& ui, const Scene& s, const WiringPicture& picture) {
         const Link& l = s.graph.links[index(p.link)];
         const float x = (p.a.x + first->a.x) / 2, y = (p.a.y + p.b.y) / 2 - 4;
         text(ui, x, y - 9, kind_of(s, l), style, Align::centre, p.a.x - first->a.x - 16);
-        text(ui, x, y + 8, used_of(s.used[index(p.link)], l.rate), style, Align::centre);
+        if (s.used[index(p.link)] > 0) text(ui, x, y + 8, used_of(s.used[index(p.link)], l.rate), style, Align::centre);
         break;
       }
       first = &p;
@@ -132,7 +144,9 @@ void draw_ground(Ui& ui, const Scene& s, const Ground& g) {
     caption = ui.words->fill("wire.socket", {{"n", std::to_string(g.socket)}});
     if (g.numa >= 0) caption += " · NUMA " + std::to_string(g.numa);
   } else {
-    const auto link = std::find_if(s.graph.links.begin(), s.graph.links.end(), [](const Link& l) { return l.kind == LinkKind::nvlink || l.kind == LinkKind::xgmi; });
+    const auto link = std::find_if(s.graph.links.begin(), s.graph.links.end(), [](const Link& l) {
+      return l.kind == LinkKind::nvlink || l.kind == LinkKind::xgmi;
+    });
     if (link != s.graph.links.end())
       caption = ui.words->fill("wire.per_gpu", {{"l", kind_of(s, *link)}, {"r", format_rate(link->rate)}});
     if (s.plan.cluster.nodes > 1) caption += ui.words->fill("wire.one_of", {{"n", format_count(s.plan.cluster.nodes)}});
@@ -148,7 +162,9 @@ std::string bottleneck_numbers(const Ui& ui, const Scene& s) {
 }
 
 std::string bottleneck_nominal(const Ui& ui, const Scene& s) {
-  return s.ring->bottleneck_nominal.value > 0 ? ui.words->fill("wire.planned", {{"n", format_rate(s.ring->bottleneck_nominal)}}) : std::string(ui.word("wire.planned_only"));
+  return s.ring->bottleneck_nominal.value > 0
+             ? ui.words->fill("wire.planned", {{"n", format_rate(s.ring->bottleneck_nominal)}})
+             : std::string(ui.word("wire.planned_only"));
 }
 
 // The bottleneck in words, in the room between two sockets when the link between them binds.
@@ -164,14 +180,17 @@ void draw_callout(Ui& ui, const Scene& s, const PlacedLink& link, const Rect& be
   text(ui, x, top + 30, s.ring->bottleneck, tick_style(ui).in(ui.colors->ink), Align::centre, room);
   text(ui, x, top + 47, bottleneck_numbers(ui, s), tick_style(ui).in(ui.colors->ink), Align::centre, room);
   const BytesPerSecond nominal = s.ring->bottleneck_nominal;
-  const std::string what = nominal.value > 0 ? ui.words->fill("wire.nominal_short", {{"n", format_rate(nominal)}}) : std::string(ui.word("wire.planned_short"));
+  const std::string what = nominal.value > 0 ? ui.words->fill("wire.nominal_short", {{"n", format_rate(nominal)}})
+                                             : std::string(ui.word("wire.planned_short"));
   text(ui, x, top + 64, what, tick_style(ui).in(ui.colors->ink2), Align::centre, room);
 }
 
 // The same on one line below the drawing, for all other links and for "there is none".
 void draw_strip(Ui& ui, const Scene& s, const Rect& strip) {
   if (!s.ring || s.ring->bus_bandwidth.value <= 0) {
-    text(ui, strip.x + 2, strip.middle_y(), ui.word(total_gpus(s.plan.cluster) > 1 ? "wire.no_traffic" : "wire.one_gpu"), label_style(ui), Align::left, strip.w);
+    text(ui, strip.x + 2, strip.middle_y(),
+         ui.word(total_gpus(s.plan.cluster) > 1 ? "wire.no_traffic" : "wire.one_gpu"), label_style(ui), Align::left,
+         strip.w);
     return;
   }
   // Name and numbers, then what the numbers are; where there is little room the numbers go below.
@@ -183,7 +202,8 @@ void draw_strip(Ui& ui, const Scene& s, const Rect& strip) {
   ui.mark("wiring.bottleneck", strip);
   if (!s.is_bottleneck) {
     const ImU32 ink = s.pale ? ui.colors->ink3 : ui.colors->ink2;
-    text(ui, strip.x + 2, first, std::string(ui.word(s.pale ? "wire.would_bind" : "wire.none")) + " " + upper, label_style(ui).in(ink), Align::left, strip.w);
+    text(ui, strip.x + 2, first, std::string(ui.word(s.pale ? "wire.would_bind" : "wire.none")) + " " + upper,
+         label_style(ui).in(ink), Align::left, strip.w);
     text(ui, strip.x + 2, second, lower, tick_style(ui), Align::left, strip.w);
     return;
   }
@@ -200,7 +220,8 @@ void draw_network(Ui& ui, const Scene& s, const Rect& bar) {
   fill(ui, bar, binds ? ui.colors->exp_bg : ui.colors->bg1, 4);
   outline(ui, bar, binds ? ui.colors->exp : ui.colors->ink3, 4, binds ? 1.5f : 1.f);
   const std::string name = s.plan.cluster.network ? network_name(*s.plan.cluster.network) : std::string();
-  text(ui, bar.middle_x(), bar.middle_y(), ui.words->fill("wire.network", {{"n", name}}), {11, Face::semibold, binds ? ui.colors->exp : ui.colors->ink2}, Align::centre, bar.w - 8);
+  text(ui, bar.middle_x(), bar.middle_y(), ui.words->fill("wire.network", {{"n", name}}),
+       {11, Face::semibold, binds ? ui.colors->exp : ui.colors->ink2}, Align::centre, bar.w - 8);
 }
 
 }  // namespace
@@ -216,7 +237,8 @@ Edit draw_wiring(Ui& ui, const AppState& state, const Rect& area) {
   }
   if (s.pale) sub = std::string(ui.word("if_it_fitted")) + (sub.empty() ? "" : " · ") + sub;
   const bool narrow = area.w < 400;
-  text(ui, narrow ? area.x : area.x + title + 12, area.y + (narrow ? 42.f : 20.f), sub, label_style(ui), Align::left, narrow ? area.w : area.w - title - 12);
+  text(ui, narrow ? area.x : area.x + title + 12, area.y + (narrow ? 42.f : 20.f), sub, label_style(ui), Align::left,
+       narrow ? area.w : area.w - title - 12);
 
   Rect drawing = area;
   drawing.cut_top(narrow ? 56 : 38);
@@ -235,7 +257,8 @@ Edit draw_wiring(Ui& ui, const AppState& state, const Rect& area) {
     drawing.h += kStrip;
     const int link = called_out->link;
     picture = wiring_picture(s.graph, drawing);
-    called_out = &*std::find_if(picture.links.begin(), picture.links.end(), [&](const PlacedLink& p) { return p.link == link; });
+    called_out =
+        &*std::find_if(picture.links.begin(), picture.links.end(), [&](const PlacedLink& p) { return p.link == link; });
   }
   if (has_network) draw_network(ui, s, network);
   for (const Ground& g : picture.grounds) draw_ground(ui, s, g);
@@ -246,8 +269,10 @@ Edit draw_wiring(Ui& ui, const AppState& state, const Rect& area) {
   for (std::size_t i = 0; i < picture.chips.size(); ++i)
     if (picture.chips[i].w > 0) draw_chip(ui, s, static_cast<int>(i), picture.chips[i], memory_share);
   draw_link_labels(ui, s, picture);
-  if (called_out) draw_callout(ui, s, *called_out, picture.between);
-  else draw_strip(ui, s, strip);
+  if (called_out)
+    draw_callout(ui, s, *called_out, picture.between);
+  else
+    draw_strip(ui, s, strip);
   return edit;
 }
 

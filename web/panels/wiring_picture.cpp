@@ -15,10 +15,14 @@ std::size_t index(int i) { return static_cast<std::size_t>(i); }
 
 int height_of(ComponentKind kind) {  // above which other chips it stands
   switch (kind) {
-    case ComponentKind::cpu: return 3;
-    case ComponentKind::root: return 2;
-    case ComponentKind::pcie_switch: return 1;
-    default: return 0;
+    case ComponentKind::cpu:
+      return 3;
+    case ComponentKind::root:
+      return 2;
+    case ComponentKind::pcie_switch:
+      return 1;
+    default:
+      return 0;
   }
 }
 
@@ -36,9 +40,15 @@ class Drawing {
   }
 
   WiringPicture picture() {
+    // Links that do not join neighbours are led below the GPUs.
+    std::size_t joined = 0;
+    for (const Link& l : graph_.links) joined += kind(l.a) == ComponentKind::gpu && kind(l.b) == ComponentKind::gpu;
+    if (2 * joined > all_of(ComponentKind::gpu).size()) below_ = kCaption + 18;
     const int nvswitch = first_of(ComponentKind::nvswitch);
-    if (nvswitch >= 0) place_switched(nvswitch);
-    else place_hosts();
+    if (nvswitch >= 0)
+      place_switched(nvswitch);
+    else
+      place_hosts();
     place_links();
     return std::move(picture_);
   }
@@ -80,11 +90,12 @@ class Drawing {
     const std::vector<int> gpus = all_of(ComponentKind::gpu);
     const float widest = static_cast<float>(gpus.size()) * 76;
     Rect ground = area_;
-    if (ground.w > widest + 2 * kInset) ground = {area_.middle_x() - widest / 2 - kInset, area_.y, widest + 2 * kInset, area_.h};
+    if (ground.w > widest + 2 * kInset)
+      ground = {area_.middle_x() - widest / 2 - kInset, area_.y, widest + 2 * kInset, area_.h};
     picture_.grounds.push_back({ground, -1, -1});
     const Rect inside = ground.inset(kInset, kInset);
     chip(nvswitch) = {inside.x, inside.y, inside.w, kChip};
-    place_row(gpus, inside.inset(gpus.size() <= 8 ? 8.f : 0.f, 0), ground.bottom() - kCaption);
+    place_row(gpus, inside.inset(gpus.size() <= 8 ? 8.f : 0.f, 0), ground.bottom() - below_);
   }
 
   void place_hosts() {
@@ -105,7 +116,8 @@ class Drawing {
     float x = area_.x;
     for (std::size_t i = 0; i < hosts.size(); ++i) {
       float width = room * std::max(1.f, static_cast<float>(under[i].size())) / gpus;
-      if (hosts.size() == 1) width = std::min(width, 76 * std::max(2.f, static_cast<float>(under[i].size())) + 2 * kInset);
+      if (hosts.size() == 1)
+        width = std::min(width, 76 * std::max(2.f, static_cast<float>(under[i].size())) + 2 * kInset);
       if (hosts.size() == 1) x = area_.middle_x() - width / 2;
       place_host(hosts[i], static_cast<int>(i), under[i], {x, area_.y, width, area_.h});
       x += width + gap;
@@ -120,14 +132,15 @@ class Drawing {
     picture_.grounds.push_back({ground, graph_.components[index(host)].numa, socket});
     const Rect inside = ground.inset(kInset, kInset);
     if (kind(host) != ComponentKind::gpu) chip(host) = {inside.x, inside.y, inside.w, kChip};
-    place_row(gpus, inside, ground.bottom() - kCaption);
+    place_row(gpus, inside, ground.bottom() - below_);
     // A switch spans the GPUs below it.
     for (const int gpu : gpus) {
       const int above = above_[index(gpu)];
       if (above < 0 || above == host) continue;
       Rect& bar = chip(above);
       const Rect& g = chip(gpu);
-      const float left = bar.w > 0 ? std::min(bar.x, g.x) : g.x, right = bar.w > 0 ? std::max(bar.right(), g.right()) : g.right();
+      const float left = bar.w > 0 ? std::min(bar.x, g.x) : g.x,
+                  right = bar.w > 0 ? std::max(bar.right(), g.right()) : g.right();
       bar = {left, std::floor(inside.y + kChip + (g.y - inside.y - kChip) * 0.36f), right - left, kSwitch};
     }
   }
@@ -158,7 +171,7 @@ class Drawing {
         const bool below = kind(l.a) == ComponentKind::gpu;
         placed.a = {a.middle_x(), below ? a.bottom() : a.y};
         placed.b = {b.middle_x(), below ? b.bottom() : b.y};
-        placed.dip = (below ? 1.f : -1.f) * std::min(4 + 2 * span, 18.f);
+        placed.dip = (below ? 1.f : -1.f) * std::min(3 + 3 * span, 21.f);
       }
       picture_.links.push_back(placed);
     }
@@ -174,6 +187,7 @@ class Drawing {
   const WiringGraph& graph_;
   Rect area_;
   std::vector<int> above_;
+  float below_ = kCaption;  // the GPUs
   WiringPicture picture_;
 };
 

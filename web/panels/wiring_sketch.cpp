@@ -11,8 +11,10 @@ void draw_wiring_sketch(Ui& ui, std::string_view kind, const Rect& area, ImU32 i
   if (kind == "nvswitch" || kind == "pcie-switch") {
     const bool full = kind == "nvswitch";
     const Rect bar{area.x, top, area.w, 5};
-    if (full) fill(ui, bar, ink, 1);
-    else outline(ui, bar, ink, 1);
+    if (full)
+      fill(ui, bar, ink, 1);
+    else
+      outline(ui, bar, ink, 1);
     for (int i = 0; i < 4; ++i) line(ui, {gpu_x(i), bar.bottom()}, {gpu_x(i), floor}, ink, full ? 2.f : 1.f);
     return;
   }
@@ -21,8 +23,10 @@ void draw_wiring_sketch(Ui& ui, std::string_view kind, const Rect& area, ImU32 i
   outline(ui, host, ink, 1);
   for (int i = 0; i < 4; ++i) {
     const ImVec2 from{area.middle_x() + (static_cast<float>(i) - 1.5f) * 4, host.bottom()}, to{gpu_x(i), floor};
-    if (kind == "no-p2p") dashed_line(ui, from, to, ink, 2, 2);
-    else line(ui, from, to, ink);
+    if (kind == "no-p2p")
+      dashed_line(ui, from, to, ink, 2, 2);
+    else
+      line(ui, from, to, ink);
   }
   if (kind == "nvlink-pairs")
     for (const int i : {0, 2}) fill(ui, {gpu_x(i), floor + 2, step, 2.5f}, ink);

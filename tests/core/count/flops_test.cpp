@@ -48,20 +48,24 @@ TEST_CASE("flops: experts that are not chosen cost nothing", "[count]") {
 }
 
 TEST_CASE("flops: latent attention", "[count]") {
-  const Model m = shapes::deepseek_v3();
-  const ForwardFlops f = layer_forward_flops(m, 0, 4096);
+  Model m = shapes::deepseek_v3();
+  m.num_layers = 1;
+  const ForwardFlops f = forward_flops(m, 4096);
   CHECK(f.attention_full.value == 2.0 * 128 * (192 + 128) * 4096 * 4096);
   // a dense layer: attention matrices without the two latent norms, and 3·h·f
   CHECK(f.linear.value == 2.0 * 4096 * (187107328 - 1536 - 512 + 3.0 * 7168 * 18432));
 }
 
 TEST_CASE("flops: layers add up to the model", "[count]") {
-  for (const Model& m : {shapes::gpt2(), shapes::mixtral_8x7b(), shapes::deepseek_v3()}) {
-    Flops sum;
-    for (Count i = 0; i < m.num_layers; ++i) sum += layer_forward_flops(m, i, 2048).total();
+  const auto of_layers = [](Model m, Count layers) {
+    m.num_layers = layers;
     const ForwardFlops f = forward_flops(m, 2048);
-    CHECK(sum + f.head == f.total());
-  }
+    return f.total() - f.head;
+  };
+  for (const Model& m : {shapes::gpt2(), shapes::mixtral_8x7b()})
+    CHECK(of_layers(m, 12) == 12 * of_layers(m, 1));
+  const Model m = shapes::deepseek_v3();
+  CHECK(of_layers(m, 61) == 3 * of_layers(m, 1) + 58 * (of_layers(m, 4) - of_layers(m, 3)));
 }
 
 TEST_CASE("flops: recomputation", "[count]") {
@@ -81,6 +85,29 @@ TEST_CASE("flops: recomputation", "[count]") {
   CHECK(recompute_flops(m, t) == (f.linear + f.attention) / 4);
   t.recompute = {RecomputeKind::full_layers, 1000};
   CHECK(recompute_flops(m, t) == f.linear + f.attention);
+}
+
+TEST_CASE("flops: recomputed layers are counted in each piece of a pipeline", "[count]") {
+  const Model m = shapes::mistral_7b();
+  const ForwardFlops f = forward_flops(m, 4096);
+  const Flops layer = (f.linear + f.attention) / 32;
+  Training t;
+  Parallel p;
+  p.framework = Framework::megatron;
+  p.pipeline = 4;  // 8 layers a stage
+  t.recompute = {RecomputeKind::full_layers, 3};
+  CHECK(recompute_flops(m, t, p) == 12 * layer);
+  t.recompute = {RecomputeKind::every, 3};  // 0, 3 and 6 of the 8
+  CHECK(recompute_flops(m, t, p) == 12 * layer);
+  p.pipeline_schedule = PipelineSchedule::interleaved;
+  p.virtual_stages = 2;  // two pieces of 4
+  t.recompute = {RecomputeKind::full_layers, 3};
+  CHECK(recompute_flops(m, t, p) == 24 * layer);
+  t.recompute = {RecomputeKind::full_layers, 32};
+  CHECK(recompute_flops(m, t, p) == 32 * layer);
+  p.pipeline_schedule = PipelineSchedule::dualpipe;  // two copies of the model, of which a sequence meets one
+  t.recompute = {RecomputeKind::full_layers, 3};
+  CHECK(recompute_flops(m, t, p) == 12 * layer);
 }
 
 TEST_CASE("flops: adapters spare the weight gradients of the base", "[count]") {

@@ -1,6 +1,7 @@
 #include "core/count/groups.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <random>
 
 #include <catch2/catch_test_macros.hpp>
@@ -144,34 +145,52 @@ TEST_CASE("groups: the shape is what counting ranks on nodes gives", "[count]") 
   for (int round = 0; round < 120; ++round) {
     const Plan plan = random_plan(random);
     const int world = world_of(plan), gpus = plan.cluster.gpus_per_node;
-    const auto gpu_of = [&](int r) {
-      return plan.parallel.placement.empty() ? r : plan.parallel.placement[static_cast<std::size_t>(r)];
-    };
+    const bool placed = !plan.parallel.placement.empty();
+    const auto gpu_of = [&](int r) { return placed ? plan.parallel.placement[static_cast<std::size_t>(r)] : r; };
     for (const GroupKind kind : all_kinds()) {
       INFO(plan.parallel.order << " " << name_of(kind) << " round " << round << " per node " << gpus);
       const GroupShape shape = group_shape(plan, kind);
-      std::size_t local = 0;
       int nodes = 1, most = 1;
-      for (const std::vector<int>& list : shape.local) local += list.size();
-      CHECK(local == static_cast<std::size_t>(std::min(world, gpus)));
+      std::vector<std::vector<std::vector<int>>> lists(static_cast<std::size_t>(plan.cluster.nodes));
       for (int r = 0; r < world; ++r) {
-        if (gpu_of(r) >= gpus) continue;
         const std::vector<int> group = group_ranks(plan, kind, r);
-        std::vector<int> expected;
-        std::vector<int> per_node(static_cast<std::size_t>(plan.cluster.nodes));
-        for (const int member : group) {
-          ++per_node[static_cast<std::size_t>(gpu_of(member) / gpus)];
-          if (gpu_of(member) < gpus) expected.push_back(gpu_of(member));
+        if (group.front() != r) continue;
+        std::vector<std::vector<int>> on(lists.size());
+        for (const int member : group) on[static_cast<std::size_t>(gpu_of(member) / gpus)].push_back(gpu_of(member) % gpus);
+        int spanned = 0;
+        for (std::size_t node = 0; node < on.size(); ++node) {
+          if (on[node].empty()) continue;
+          ++spanned;
+          most = std::max(most, static_cast<int>(on[node].size()));
+          lists[node].push_back(on[node]);
         }
-        CHECK(std::count(shape.local.begin(), shape.local.end(), expected) == 1);
-        nodes = std::max(
-            nodes, static_cast<int>(std::count_if(per_node.begin(), per_node.end(), [](int n) { return n > 0; })));
-        most = std::max(most, *std::max_element(per_node.begin(), per_node.end()));
+        // Without a placement only groups that stand on node 0 are looked at.
+        if (placed || !on[0].empty()) nodes = std::max(nodes, spanned);
       }
       CHECK(shape.nodes == nodes);
       CHECK(shape.per_node == most);
+      std::size_t longest = 0;
+      for (const std::vector<int>& list : shape.local) longest = std::max(longest, list.size());
+      CHECK(longest == static_cast<std::size_t>(shape.per_node));
+      if (placed)
+        CHECK(std::count(lists.begin(), lists.end(), shape.local) >= 1);
+      else
+        CHECK(shape.local == lists[0]);
     }
   }
+}
+
+TEST_CASE("groups: with a placement the fullest node shows the load", "[count]") {
+  Parallel p;
+  p.framework = Framework::megatron;
+  p.data = 6;
+  p.expert = 3;
+  p.placement = {0, 2, 3, 1, 4, 5};  // of each three ranks one stands on node 0, two together elsewhere
+  const GroupShape shape = group_shape(shapes::plan(shapes::mixtral_8x7b(), p, 2), GroupKind::expert);
+  CHECK(shape.ranks == 3);
+  CHECK(shape.nodes == 2);
+  CHECK(shape.per_node == 2);
+  CHECK(shape.local == std::vector<std::vector<int>>{{0, 1}});
 }
 
 TEST_CASE("groups: 100,000 nodes cost no more than their first", "[count]") {
@@ -192,4 +211,78 @@ TEST_CASE("groups: 100,000 nodes cost no more than their first", "[count]") {
   CHECK(whole.nodes == 100000);
   CHECK(whole.per_node == 8);
   CHECK(whole.local == std::vector<std::vector<int>>{{0, 1, 2, 3, 4, 5, 6, 7}});
+}
+
+TEST_CASE("groups: torn groups of 1,024 GPUs on 100,000 nodes are counted without walking them", "[count]") {
+  struct Torn {
+    const char* order;
+    Count tensor, context, data, pipeline, shard;
+  };
+  const Torn rows[] = {
+      {"cp-tp-ep-dp-pp", 512, 2, 100'000, 1, 2},   {"cp-tp-dp-ep-pp", 8, 16, 800'000, 1, 16},
+      {"dp-tp-cp-ep-pp", 512, 100'000, 2, 1, 100}, {"cp-ep-pp-dp-tp", 4, 10, 640'000, 4, 640'000},
+      {"dp-pp-tp-cp-ep", 3, 7, 487'619, 10, 7},    {"cp-tp-pp-dp-ep", 1000, 3, 3413, 10, 3413},
+      {"tp-cp-pp-dp-ep", 512, 10'000, 5, 4, 50},   {"cp-tp-ep-dp-pp", 3, 1000, 34'133, 1, 7},
+  };
+  for (const Torn& row : rows) {
+    Parallel p;
+    p.order = row.order;
+    p.tensor = row.tensor;
+    p.context = row.context;
+    p.data = row.data;
+    p.pipeline = row.pipeline;
+    p.shard_group = row.shard;
+    Plan plan = shapes::plan(shapes::mistral_7b(), p, 1024);
+    for (const GroupKind kind : all_kinds()) {
+      INFO(row.order << " tensor " << row.tensor << " " << name_of(kind));
+      const auto begin = std::chrono::steady_clock::now();
+      const GroupShape shape = group_shape(plan, kind);
+      CHECK(std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(50));
+      CHECK(shape.nodes >= (shape.ranks + 1023) / 1024);
+      CHECK(shape.nodes <= std::min(shape.ranks, plan.cluster.nodes));
+    }
+  }
+  // Two ranks of each group in every eight: a group stands on every node, whatever the period.
+  Parallel p;
+  p.order = "cp-tp-ep-dp-pp";
+  p.context = 2;
+  for (const Count tensor : {4, 3}) {
+    p.tensor = tensor;
+    p.data = Count{102'400'000} / (2 * tensor);
+    const GroupShape data = group_shape(shapes::plan(shapes::mistral_7b(), p, 1024), GroupKind::data);
+    CHECK(data.nodes == 100'000);
+  }
+}
+
+TEST_CASE("groups: periods of a torn group give the nodes that walking it gives", "[count]") {
+  std::mt19937 random(5);
+  for (int round = 0; round < 12; ++round) {
+    const auto one_of = [&](std::initializer_list<Count> list) { return list.begin()[random() % list.size()]; };
+    Parallel p;
+    p.order = round % 2 ? "cp-tp-ep-dp-pp" : "cp-tp-pp-dp-ep";
+    p.tensor = one_of({160, 192, 200, 256, 320});
+    p.context = one_of({2, 3});
+    p.pipeline = one_of({1, 2});
+    p.data = 2600 + 6 * one_of({0, 7, 20, 51});
+    p.shard_group = one_of({1, 2});
+    const int gpus = static_cast<int>(one_of({768, 1000, 1024}));
+    const Plan plan = shapes::plan(shapes::mistral_7b(), p, gpus);
+    for (const GroupKind kind : {GroupKind::data, GroupKind::replicate}) {
+      INFO(p.order << " tensor " << p.tensor << " context " << p.context << " pipeline " << p.pipeline << " data "
+                   << p.data << " shard " << p.shard_group << " on " << gpus << " " << name_of(kind));
+      int nodes = 1;
+      std::vector<bool> seen(static_cast<std::size_t>(gpus));
+      for (int r = 0; r < gpus; ++r) {
+        if (seen[static_cast<std::size_t>(r)]) continue;
+        const std::vector<int> group = group_ranks(plan, kind, r);
+        int spanned = 1;
+        for (std::size_t i = 0; i < group.size(); ++i) {
+          if (group[i] < gpus) seen[static_cast<std::size_t>(group[i])] = true;
+          if (i > 0) spanned += group[i] / gpus != group[i - 1] / gpus;
+        }
+        nodes = std::max(nodes, spanned);
+      }
+      CHECK(group_shape(plan, kind).nodes == nodes);
+    }
+  }
 }

@@ -1,6 +1,7 @@
 #include "core/count/messages.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -271,9 +272,8 @@ TEST_CASE("messages: the busiest stage sends most", "[count]") {
   p.pipeline = 4;
   p.data = 8;
   const Plan plan = shapes::plan(m, p);
-  const Count busiest = busiest_stage(plan);
-  CHECK(busiest == 3);  // the head and its norm
   const double most = sum_of(plan).sent;
+  CHECK(most == sum_of(plan, stage_messages(plan, 3)).sent);  // the head and its norm
   for (Count i = 0; i < 4; ++i) CHECK(sum_of(plan, stage_messages(plan, i)).sent <= most);
 }
 
@@ -285,5 +285,50 @@ TEST_CASE("messages: more data ranks never send less", "[count]") {
       CHECK(sent > last);
       last = sent;
     }
+  }
+}
+
+TEST_CASE("messages: recomputed layers of each stage repeat its tensor messages", "[count]") {
+  Plan plan = model_parallel(shapes::mistral_7b(), 2, 4);  // 8 layers a stage
+  for (const auto& [n, repeated] : {std::pair<Count, double>{1, 1}, {3, 3}, {8, 8}, {32, 8}}) {
+    plan.training.recompute = {RecomputeKind::full_layers, n};
+    for (Count stage = 0; stage < 4; ++stage)
+      CHECK(sum_of(plan, stage_messages(plan, stage), "tensor-recompute").calls == 2 * repeated);
+  }
+}
+
+TEST_CASE("messages: zero splits a tensor larger than its bucket at the partitions' borders", "[count]") {
+  Model m;
+  m.opaque = OpaqueModel{1000, 1, 1e9, 1e6};
+  const auto sizes = [&](Count units, Count data, const char* bucket) {
+    m.opaque->units = units;
+    Plan plan = data_parallel(m, DataSharding::zero2, data, Framework::deepspeed);
+    plan.parallel.deepspeed = std::string(R"({"zero_optimization": {"stage": 2, "reduce_bucket_size": )") + bucket + "}}";
+    std::vector<double> elements;
+    for (const Message& message : step_messages(plan))
+      if (message.name == "zero-all-reduce")
+        elements.insert(elements.end(), std::size_t(message.calls), message.bytes.value / 2);
+    std::sort(elements.begin(), elements.end());
+    return elements;
+  };
+  using Sizes = std::vector<double>;
+  CHECK(sizes(1, 10, "1000") == Sizes{1000});
+  CHECK(sizes(1, 10, "950") == Sizes{1000});  // ten parts of 100, looked at where one ends
+  CHECK(sizes(1, 10, "250") == Sizes{100, 300, 300, 300});
+  CHECK(sizes(1, 10, "300") == Sizes{200, 400, 400});
+  CHECK(sizes(1, 10, "40") == Sizes(10, 100));
+  // Parts of 126 (1000 padded to 1008): the second tensor, 500 to 1000, is cut at 504, 630, 756 and 882.
+  CHECK(sizes(2, 8, "300") == Sizes{118, 122, 378, 382});
+}
+
+TEST_CASE("messages: zero's buckets cost no work per rank", "[count]") {
+  for (const char* round_robin : {"false", "true"}) {
+    Plan plan = data_parallel(shapes::mistral_7b(), DataSharding::zero2, 100'000'000, Framework::deepspeed);
+    plan.parallel.deepspeed =
+        std::string(R"({"zero_optimization": {"stage": 2, "reduce_bucket_size": 1000, "round_robin_gradients": )") +
+        round_robin + "}}";
+    const auto begin = std::chrono::steady_clock::now();
+    CHECK(sum_of(plan, "zero-all-reduce").bytes == 2 * 7241732096.0);
+    CHECK(std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(100));
   }
 }

@@ -250,3 +250,30 @@ TEST_CASE("parameters: an opaque model has its totals", "[count]") {
   CHECK(s.layers == 10);
   CHECK(s.largest_layer == 100);
 }
+
+TEST_CASE("parameters: recomputed layers are the first of each piece, by kind", "[count]") {
+  const Model m = shapes::deepseek_v3();  // layers 0 to 2 are dense
+  Parallel p;
+  const auto layers = [&](const Model& model, Recompute r, Count stage) {
+    const StageLayers s = recomputed_layers(model, p, r, stage);
+    return std::pair<Count, Count>{s.dense, s.moe};
+  };
+  using Kinds = std::pair<Count, Count>;
+  CHECK(layers(m, {RecomputeKind::none, 0}, 0) == Kinds{0, 0});
+  CHECK(layers(m, {RecomputeKind::selective, 0}, 0) == Kinds{0, 0});
+  CHECK(layers(m, {RecomputeKind::full, 0}, 0) == Kinds{3, 58});
+  CHECK(layers(m, {RecomputeKind::full_layers, 4}, 0) == Kinds{3, 1});
+  CHECK(layers(m, {RecomputeKind::every, 10}, 0) == Kinds{1, 6});  // 0, 10, ... 60
+  p.pipeline = 7;                                                  // 8, 9, ... 9, 8 layers
+  CHECK(layers(m, {RecomputeKind::full_layers, 4}, 0) == Kinds{3, 1});
+  CHECK(layers(m, {RecomputeKind::full_layers, 4}, 3) == Kinds{0, 4});
+  CHECK(layers(m, {RecomputeKind::full_layers, 9}, 6) == Kinds{0, 8});
+  p.pipeline = 4;
+  p.pipeline_schedule = PipelineSchedule::interleaved;
+  p.virtual_stages = 2;  // two pieces of 4 layers a stage
+  Model every_second = shapes::mixtral_8x7b();
+  every_second.moe->every = 2;  // 1, 3, ...
+  CHECK(layers(every_second, {RecomputeKind::full_layers, 3}, 1) == Kinds{4, 2});
+  CHECK(layers(every_second, {RecomputeKind::every, 2}, 1) == Kinds{4, 0});
+  CHECK(layers(every_second, {RecomputeKind::full, 0}, 1) == Kinds{4, 4});
+}
