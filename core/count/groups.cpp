@@ -184,7 +184,8 @@ Count nodes_of_group(const Members& m, Count gpus, Count limit) {
     return std::min(Count(double(nodes_of(m, gpus, limit)) * share), m.at(m.count - 1) / gpus - m.at(0) / gpus + 1);
   }
   const Count period = round * rounds, periods = (m.count - 1) / period;
-  const Count each = nodes_of(m, gpus, period + 1) - 1;  // the next period begins on a node of its own, or on one it shares
+  const Count each =
+      nodes_of(m, gpus, period + 1) - 1;  // the next period begins on a node of its own, or on one it shares
   return periods * each + nodes_of(m, gpus, m.count - periods * period);
 }
 

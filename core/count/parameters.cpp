@@ -131,8 +131,7 @@ Count pieces_of(const Parallel& parallel) {
 
 LayerRange piece_layers(const Model& model, Count pieces, Count piece) {
   const Count layers = layers_of(model);
-  return {first_layer(layers, pieces, piece),
-          piece + 1 == pieces ? layers : first_layer(layers, pieces, piece + 1)};
+  return {first_layer(layers, pieces, piece), piece + 1 == pieces ? layers : first_layer(layers, pieces, piece + 1)};
 }
 
 StageLayers stage_layers(const Model& model, const Parallel& parallel, Count stage) {

@@ -72,7 +72,8 @@ StageLayers stage_layers(const Model& model, const Parallel& parallel, Count sta
 // Layers of a stage that one micro-batch runs through: all it holds, or one of the two copies of the model with dualpipe, which
 // feeds half of the micro-batches from either end.
 inline double layers_per_micro_batch(const Parallel& parallel, Count stage_layers) {
-  return static_cast<double>(stage_layers) / (parallel.pipeline > 1 && parallel.pipeline_schedule == PipelineSchedule::dualpipe ? 2 : 1);
+  return static_cast<double>(stage_layers) /
+         (parallel.pipeline > 1 && parallel.pipeline_schedule == PipelineSchedule::dualpipe ? 2 : 1);
 }
 
 // Pieces the layers are cut into: p·v; 2p on V-shaped schedules; p (of each of two copies) under dualpipe; 1 without a pipeline.

@@ -8,11 +8,12 @@
 
 namespace wireplan {
 
-double matrix_efficiency(const Gpu& gpu, FlopsPerSecond peak, double power_limit_w, const EfficiencyConstants& k) {
-  const double watts = power_limit_w > 0 ? power_limit_w : gpu.tdp_w;
-  if (watts <= 0 || peak.value <= 0) return k.reference;
-  const double per_tflops = watts / (peak.value / 1e12);
-  const double clocked = k.reference * power(per_tflops / k.reference_w_per_tflops, k.power_exponent);
+double matrix_efficiency(const Gpu& gpu, DType type, double power_limit_w, const EfficiencyConstants& k) {
+  const double reference = type == DType::nvfp4 ? k.reference_fp4 : is_low_precision(type) ? k.reference_fp8 : k.reference;
+  const double reference_watts = is_low_precision(type) ? k.reference_w_per_tflops_fp8 : k.reference_w_per_tflops;
+  const double watts = power_limit_w > 0 ? power_limit_w : gpu.tdp_w, peak = matrix_peak(gpu, type).value;
+  if (watts <= 0 || peak <= 0) return reference;
+  const double clocked = reference * power(watts / (peak / 1e12) / reference_watts, k.power_exponent);
   return power(power(clocked, -8) + power(k.ceiling, -8), -1.0 / 8);
 }
 
@@ -76,6 +77,24 @@ AttentionTime attention_time(const Plan& p, Flops flops, FlopsPerSecond rate, co
 
 }  // namespace
 
+namespace {
+
+// Seconds the host needs to launch one micro-batch's kernels on a stage: per layer h forward, host_backward·h backward, h again for
+// a full recomputation.  Source: [published-runs], least squares on runs small enough to show it. Kind: estimate.
+Seconds launch_time(const Plan& p, const EfficiencyConstants& k, double layers) {
+  const bool is_pytorch = p.parallel.framework == Framework::pytorch;
+  double per_layer = is_pytorch ? k.host_per_layer_pytorch_s : p.training.kernels == Kernels::fused ? k.host_per_layer_fused_s : k.host_per_layer_megatron_s;
+  if (p.model.moe) {
+    const double all = static_cast<double>(p.model.num_layers);
+    per_layer += k.host_per_moe_layer_s * (all > 0 ? static_cast<double>(moe_layers_between(p.model, 0, p.model.num_layers)) / all : 0);
+  }
+  const double again = p.training.recompute.kind == RecomputeKind::selective ? (is_pytorch ? 0.5 : 0.2) : recomputed_share(p);
+  const double factor = (p.training.lora ? k.host_adapters : 1) * (p.training.cuda_graphs ? k.host_with_graphs : 1);
+  return Seconds(layers * per_layer * (1 + k.host_backward + again) * factor);
+}
+
+}  // namespace
+
 SequenceWork sequence_work(const Plan& p) {
   return {forward_flops(p.model, p.training.sequence_length), recompute_flops(p.model, p.training)};
 }
@@ -90,10 +109,11 @@ ComputeCost stage_compute(const Plan& p, const SequenceWork& work, const StagePa
   const FlopsPerSecond peak = matrix_peak(g, p.training.parameter_dtype);
   const DType wide = p.training.parameter_dtype == DType::fp16 || p.training.parameter_dtype == DType::fp32 ? p.training.parameter_dtype : DType::bf16;
   const FlopsPerSecond peak16 = matrix_peak(g, wide);
-  const FlopsPerSecond rate = peak * matrix_efficiency(g, peak, p.cluster.node.power_limit_w, k);
-  const FlopsPerSecond rate16 = peak16 * matrix_efficiency(g, peak16, p.cluster.node.power_limit_w, k);
+  const FlopsPerSecond rate = peak * matrix_efficiency(g, p.training.parameter_dtype, p.cluster.node.power_limit_w, k);
+  const FlopsPerSecond rate16 = peak16 * matrix_efficiency(g, wide, p.cluster.node.power_limit_w, k);
 
   const double layers = layers_per_micro_batch(p.parallel, stage.layers);
+  cost.launch = launch_time(p, k, layers);
   if (p.model.opaque) {
     cost.linear = Flops(p.model.opaque->flops_per_sample / 3 * b * layers / static_cast<double>(p.model.opaque->units) / (t * c));
     cost.linear_s = time_at(cost.linear, rate);

@@ -16,8 +16,10 @@ namespace wireplan {
 // What a GPU reaches of its data-sheet figures (assets/measurements/efficiency.json; with source and date).
 // The values stand in the file alone; a field it leaves out is an error of its reader.
 struct EfficiencyConstants {
-  double reference = 0;               // e_ref: share of the dense 16-bit peak a long matrix product reaches on the reference part
-  double reference_w_per_tflops = 0;  // board power over dense peak of that part (H100 SXM: 700 W / 989 TFLOP/s)
+  // e_ref: share of the dense peak a long matrix product reaches on the reference part (H100 SXM), and that part's board power over
+  // its peak: 700 W over 989 TFLOP/s in 16 bit, over 1979 in fp8. The part has no fp4; its row holds against the fp8 figure.
+  double reference = 0, reference_fp8 = 0, reference_fp4 = 0;
+  double reference_w_per_tflops = 0, reference_w_per_tflops_fp8 = 0;
   double power_exponent = 0;          // pw
   double ceiling = 0;                 // ecap
   double attention_matmul = 0;        // fa_e: share of the matrix rate inside a fused attention kernel
@@ -28,6 +30,10 @@ struct EfficiencyConstants {
   double loss_logits_fp32 = 0, loss_fused = 0, loss_chunked = 0;  // bytes moved per logit, forward and backward
   double optimizer = 0;               // traffic of the optimizer step against the minimum
   double host_per_micro_batch_s = 0, host_per_step_s = 0;
+  // Launching the kernels of one layer's forward, by code base; backward takes host_backward times as long.
+  double host_per_layer_pytorch_s = 0, host_per_layer_megatron_s = 0, host_per_layer_fused_s = 0, host_per_moe_layer_s = 0;
+  double host_backward = 0, host_adapters = 0;  // factors: backward; runs with adapters
+  double host_norm = 0;               // q: how GPU and launch time combine
   double host_with_graphs = 0;        // share of the first that is left with CUDA graphs
   double host_link_bytes_per_s = 0;   // offload copies over PCIe
   double tensor_exposed = 0, tensor_overlapped = 0;      // share of tensor-parallel communication that shows
@@ -40,9 +46,9 @@ struct EfficiencyConstants {
 };
 
 // e: share of the dense peak that long matrix products reach. The fewer watts a part has per TFLOP/s, the lower its clock under load:
-//   e = softmin(e_ref · ((W/F) / (W/F)_ref)^pw, ecap),  softmin(x, y) = (x^-8 + y^-8)^(-1/8)
+//   e = softmin(e_ref · ((W/F) / (W/F)_ref)^pw, ecap) with F the peak of the type it multiplies in,  softmin(x, y) = (x^-8 + y^-8)^(-1/8)
 // Source: [published-runs], fitted on parts from V100 to GB300. Kind: estimate. Test: tests/core/step/step_test.cpp.
-double matrix_efficiency(const Gpu& gpu, FlopsPerSecond peak, double power_limit_w, const EfficiencyConstants& k);
+double matrix_efficiency(const Gpu& gpu, DType type, double power_limit_w, const EfficiencyConstants& k);
 
 // Seconds and counts of one micro-batch on one stage.
 struct ComputeCost {
@@ -50,6 +56,7 @@ struct ComputeCost {
   Seconds linear_s, attention_s, head_s; // forward
   Seconds elementwise_s, loss_s;         // forward; loss: forward and backward
   Seconds forward, backward;             // backward includes recomputation
+  Seconds launch;                        // what the host needs to launch the kernels of one micro-batch
   Seconds optimizer;                     // once per step
 };
 

@@ -119,6 +119,7 @@ StepCost step_cost(const Plan& p, const PreparedCluster& cluster, const std::vec
       slowest = c.forward + c.backward;
       cost.forward = c.forward;
       cost.backward = c.backward;
+      cost.launch = c.launch;
     }
     cost.optimizer = std::max(cost.optimizer, c.optimizer);
   }
@@ -148,7 +149,10 @@ StepCost step_cost(const Plan& p, const PreparedCluster& cluster, const std::vec
   }
   apply_exposure(p, k, cost);
 
-  cost.host = Seconds(k.host_per_step_s + k.host_per_micro_batch_s * m * (p.training.cuda_graphs ? k.host_with_graphs : 1.0));
+  // The GPU waits where launching takes longer than computing; the two overlap imperfectly: (G^q + H^q)^(1/q).
+  const double busy_gpu = (cost.compute + cost.exposed_communication).value, launching = m * cost.launch.value;
+  const double waiting = busy_gpu > 0 && launching > 0 ? busy_gpu * (power(1 + power(launching / busy_gpu, k.host_norm), 1 / k.host_norm) - 1) : launching;
+  cost.host = Seconds(k.host_per_step_s + k.host_per_micro_batch_s * m * (p.training.cuda_graphs ? k.host_with_graphs : 1.0) + waiting);
   for (std::size_t i = 0; i < stages.size(); ++i) cost.offload_bytes = std::max(cost.offload_bytes, offload_traffic(p, stages[i], trained[i]));
   cost.offload = cost.offload_bytes / BytesPerSecond(k.host_link_bytes_per_s);
 
@@ -168,6 +172,8 @@ StepCost step_cost(const Plan& p, const PreparedCluster& cluster, const std::vec
     high += scale_high * c.exposed;
   }
   cost.time = {low, total, high};
+  // The same plan on infinitely fast links. What the host adds is taken as it is here: without exposed communication there would be a
+  // little more of it, never more than the communication that goes.
   cost.on_ideal_wiring = (1 + cost.straggler_factor) * (busy - cost.exposed_communication);
   return cost;
 }

@@ -32,6 +32,7 @@ struct StepCost {
   Range<Seconds> time;
   Seconds compute, exposed_communication, bubble, optimizer, host, offload, straggler, on_ideal_wiring;
   Seconds forward, backward;  // compute of one micro-batch on the slowest stage
+  Seconds launch;             // host work of one micro-batch on that stage
   Seconds stage_sum;          // Σ τ_i over stages, τ = forward + backward
   double bubble_factor = 0;   // bubble = bubble_factor · (stage_sum - τ_max)
   double straggler_factor = 0;

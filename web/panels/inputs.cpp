@@ -117,7 +117,8 @@ Edit draw_grid_row(Column& c, const Field& f) {
 Edit draw_tiles(Column& c, const Field& f) {
   Edit edit;
   Ui& ui = c.ui;
-  const float gap = 6, n = static_cast<float>(f.choices.size()), wide = (c.width() - gap * (n - 1)) / n;
+  const float gap = f.choices.size() > 4 ? 4.f : 6.f, n = static_cast<float>(f.choices.size()),
+              wide = (c.width() - gap * (n - 1)) / n;
   for (std::size_t i = 0; i < f.choices.size(); ++i) {
     const Choice& choice = f.choices[i];
     const Rect r{c.x + static_cast<float>(i) * (wide + gap), c.y + 2, wide, 50};

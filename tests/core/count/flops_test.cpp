@@ -62,8 +62,7 @@ TEST_CASE("flops: layers add up to the model", "[count]") {
     const ForwardFlops f = forward_flops(m, 2048);
     return f.total() - f.head;
   };
-  for (const Model& m : {shapes::gpt2(), shapes::mixtral_8x7b()})
-    CHECK(of_layers(m, 12) == 12 * of_layers(m, 1));
+  for (const Model& m : {shapes::gpt2(), shapes::mixtral_8x7b()}) CHECK(of_layers(m, 12) == 12 * of_layers(m, 1));
   const Model m = shapes::deepseek_v3();
   CHECK(of_layers(m, 61) == 3 * of_layers(m, 1) + 58 * (of_layers(m, 4) - of_layers(m, 3)));
 }

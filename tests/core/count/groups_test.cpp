@@ -156,7 +156,8 @@ TEST_CASE("groups: the shape is what counting ranks on nodes gives", "[count]") 
         const std::vector<int> group = group_ranks(plan, kind, r);
         if (group.front() != r) continue;
         std::vector<std::vector<int>> on(lists.size());
-        for (const int member : group) on[static_cast<std::size_t>(gpu_of(member) / gpus)].push_back(gpu_of(member) % gpus);
+        for (const int member : group)
+          on[static_cast<std::size_t>(gpu_of(member) / gpus)].push_back(gpu_of(member) % gpus);
         int spanned = 0;
         for (std::size_t node = 0; node < on.size(); ++node) {
           if (on[node].empty()) continue;

@@ -303,7 +303,8 @@ TEST_CASE("messages: zero splits a tensor larger than its bucket at the partitio
   const auto sizes = [&](Count units, Count data, const char* bucket) {
     m.opaque->units = units;
     Plan plan = data_parallel(m, DataSharding::zero2, data, Framework::deepspeed);
-    plan.parallel.deepspeed = std::string(R"({"zero_optimization": {"stage": 2, "reduce_bucket_size": )") + bucket + "}}";
+    plan.parallel.deepspeed =
+        std::string(R"({"zero_optimization": {"stage": 2, "reduce_bucket_size": )") + bucket + "}}";
     std::vector<double> elements;
     for (const Message& message : step_messages(plan))
       if (message.name == "zero-all-reduce")

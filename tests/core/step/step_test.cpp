@@ -62,7 +62,7 @@ TEST_CASE("clock under load: the fewer watts per TFLOP/s, the lower the reached 
       const Result<Gpu> gpu = presets().gpu(row.gpu);
       REQUIRE(gpu);
       const FlopsPerSecond peak = matrix_peak(gpu.value(), DType::bf16);
-      const double reached = peak.value / 1e12 * matrix_efficiency(gpu.value(), peak, 0, k);
+      const double reached = peak.value / 1e12 * matrix_efficiency(gpu.value(), DType::bf16, 0, k);
       CHECK(std::fabs(reached / row.tflops - 1) < 0.06);
     }
   }
@@ -115,4 +115,20 @@ TEST_CASE("full recompute adds about one forward of the layers, a third of the m
   CHECK(compute("full") / compute("none") < 1.4);
   const StepAnswer full = estimate(scenario("story", {{"training.recompute", "full"}}), constants()).step;
   CHECK(full.hfu > 1.25 * full.mfu);
+}
+
+TEST_CASE("fp8 reaches about twice the 16-bit rate on the reference part") {
+  const Gpu gpu = presets().gpu("h100-80gb-sxm").value();
+  const double fp8 = matrix_peak(gpu, DType::fp8).value / 1e12 * matrix_efficiency(gpu, DType::fp8, 0, constants().efficiency);
+  CHECK(std::fabs(fp8 / 1390 - 1) < 0.06);  // published-runs: 1,390 TFLOP/s
+}
+
+TEST_CASE("small layers wait for the host, large ones do not; CUDA graphs help the former") {
+  const auto host_share = [](const char* model, const char* graphs) {
+    const StepAnswer s = estimate(scenario("story", {{"model", model}, {"training.cuda_graphs", graphs}, {"training.sequence_length", "1024"}, {"parallel.data_sharding", "fsdp"}}), constants()).step;
+    return s.host / s.time.value;
+  };
+  CHECK(host_share("gpt2", "false") > 0.3);
+  CHECK(host_share("gpt2", "true") < host_share("gpt2", "false"));
+  CHECK(host_share("llama-2-70b", "false") < 0.05);
 }
