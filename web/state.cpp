@@ -74,8 +74,10 @@ void let_follow(AppState& state, std::string_view path) {
   } else if (path == "parallel.data") {
     // Fewer ranks than the node has GPUs leave the others idle.
     const Count data = std::atoll(document_text(state, path).c_str());
+    const Count most = static_cast<Count>(before.cluster.nodes) * before.cluster.node.gpus;
+    if (data <= 0 || data > most) return;  // the reader says what is wrong with it
     const Count gpus = data * before.parallel.tensor * before.parallel.pipeline * before.parallel.context;
-    if (gpus > 0 && gpus % before.cluster.nodes == 0 && gpus / before.cluster.nodes <= before.cluster.node.gpus) {
+    if (gpus % before.cluster.nodes == 0 && gpus / before.cluster.nodes <= before.cluster.node.gpus) {
       forget({"parallel.placement", "parallel.shard_group"});
       set_number(d, "cluster.gpus_per_node", gpus / before.cluster.nodes);
     }

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "core/answer/explainer.hpp"
+#include "core/answer/explain.hpp"
 
 namespace wireplan {
 
@@ -87,13 +87,8 @@ std::string name_of_path(const AppState& state, std::string_view path) {
 
 std::vector<Row> result_rows(const AppState& state) {
   const Answer& a = state.answer;
-  Explainer all;
-  explain_model(a.plan, a.estimate, all);
-  explain_memory(a.plan, state.constants, a.estimate, all);
-  explain_communication(a.plan, state.constants, a.estimate, all);
-  explain_step(a.plan, state.constants, a.estimate, all);
   std::vector<Row> rows;
-  for (const Explanation& e : all.list()) {
+  for (const Explanation& e : all_explanations(a.plan, state.constants, a.estimate)) {
     if (e.key.ends_with(".low") || e.key.ends_with(".high")) continue;
     rows.push_back({e.key.substr(0, e.key.find('.')), e.key, name_of_path(state, e.key),
                     value_text(e.result, e.unit, state.view.unit), e.unit, name_of(e.kind), e.result});

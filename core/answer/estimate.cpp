@@ -186,7 +186,7 @@ Estimate estimate(const Plan& plan, const PreparedCluster& cluster, const Consta
   e.parameters = counted.total;
   e.active_parameters = counted.active;
   e.flops = training_flops(plan.model, plan.training);
-  e.recompute = recompute_flops(plan.model, plan.training);
+  e.recompute = recompute_flops(plan.model, plan.training, plan.parallel);
   e.flops_per_token = e.flops.full_square.value / static_cast<double>(plan.training.sequence_length);
   e.stages = stage_parameters(plan.model, plan.parallel);
   const std::vector<StageParameters> trained = plan.training.lora ? stage_adapters(plan.model, *plan.training.lora, plan.parallel) : e.stages;

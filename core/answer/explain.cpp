@@ -6,8 +6,6 @@
 
 namespace wireplan {
 
-namespace {
-
 std::vector<Explanation> all_explanations(const Plan& plan, const Constants& constants, const Estimate& estimate) {
   Explainer out;
   explain_model(plan, estimate, out);
@@ -16,6 +14,8 @@ std::vector<Explanation> all_explanations(const Plan& plan, const Constants& con
   explain_step(plan, constants, estimate, out);
   return std::move(out.list());
 }
+
+namespace {
 
 // "communication.<name>.x" → "communication.<index of the first row of that name>.x", and ".value" of a range → the range.
 std::string canonical(const Estimate& estimate, std::string_view path) {

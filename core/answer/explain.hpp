@@ -39,6 +39,9 @@ struct Explanation {
 // Unknown path: an error that lists what is near.
 Result<Explanation> explain(const Plan& plan, const Constants& constants, const Estimate& estimate, std::string_view path);
 
+// All explanations, in order of the document.
+std::vector<Explanation> all_explanations(const Plan& plan, const Constants& constants, const Estimate& estimate);
+
 // Every path that has an explanation, in order of the document: exactly the numbers of the estimate.
 std::vector<std::string> explained_paths(const Plan& plan, const Constants& constants, const Estimate& estimate);
 

@@ -37,7 +37,7 @@ Bytes kept_per_layer_recomputed(const Plan& plan, bool is_moe);
 
 // Share of a stage's layers whose activations are recomputed: 0 none, 1 selective and full, else recomputed_layers() of its
 // layers ([megatron-lm], core/count/parameters.hpp). Stages differ where their pieces do: layers + 2 divides instead of layers.
-double recomputed_share(const Plan& plan, Count stage = 0);
+double recomputed_share(const Plan& plan, Count stage);
 
 // Bytes held per logit at the loss peak, for T·V/t logits: 16-bit logits, fp32 copies and gradients that coexist there.
 // eager 12, compiled 10, megatron unfused 6, fused 2 (TE) or 4, chunked 2.25.  [framework-traces] for eager, else [published-runs]

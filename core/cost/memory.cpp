@@ -86,8 +86,8 @@ struct StageContext {
   bool is_last = false, holds_gradients = false, is_sharded = false;
 };
 
-Bytes mean_kept(const Plan& p, bool is_moe) {
-  const double share = recomputed_share(p);
+Bytes mean_kept(const Plan& p, int stage, bool is_moe) {
+  const double share = recomputed_share(p, stage);
   return kept_per_layer(p, is_moe) * (1 - share) + kept_per_layer_recomputed(p, is_moe) * share;
 }
 
@@ -163,16 +163,16 @@ void fill_moment(const StageContext& c, const StageMemory& m, const MemoryConsta
   if (moment == Moment::backward_first_layer) passes = std::max(1.0, passes - stage_layers + 1);
   terms.dense_passes = passes * c.dense_layers / stage_layers;
   terms.moe_passes = passes * c.moe_layers / stage_layers;
-  terms.kept_dense = mean_kept(p, false);
-  terms.kept_moe = p.model.moe ? mean_kept(p, true) : Bytes(0);
+  terms.kept_dense = mean_kept(p, c.index, false);
+  terms.kept_moe = p.model.moe ? mean_kept(p, c.index, true) : Bytes(0);
   const bool in_backward = moment == Moment::backward_last_layer || moment == Moment::backward_first_layer;
-  if (in_backward && recomputed_share(p) > 0) {
+  if (in_backward && recomputed_share(p, c.index) > 0) {
     const bool is_moe = c.moe_layers > 0;
     terms.working_set = Bytes(std::max(0.0, (kept_per_layer(p, is_moe) - kept_per_layer_recomputed(p, is_moe)).value));
   }
   if (moment != Moment::optimizer && !p.model.opaque) {
     const bool is_eager = activation_inventory(p) == ActivationInventory::eager;
-    terms.ends = Bytes((c.is_last && moment != Moment::backward_first_layer ? (is_eager ? 8.0 : 4.0) * c.Tp * c.h : 0) + (c.index == 0 ? 2 * c.Tp * c.h : 0));
+    terms.ends = Bytes((c.is_last && moment != Moment::backward_first_layer ? (is_eager && p.model.norm == Norm::rmsnorm ? 8.0 : 4.0) * c.Tp * c.h : 0) + (c.index == 0 ? 2 * c.Tp * c.h : 0));
   }
   if (p.training.offload.activations) {  // two layers stay: the current one and the one being copied
     const bool keeps_moe = c.moe_layers > 0 && (c.dense_layers <= 0 || terms.kept_moe > terms.kept_dense);
@@ -222,9 +222,9 @@ void fill_phases(const StageContext& c, const MemoryConstants& k, StageMemory& m
   const Bytes buckets = communication_buckets(c, m, k);
   const Bytes kept = m.states.parameters + m.states.master_weights + m.states.optimizer_states + buckets + k.workspaces;
   m.between_steps = kept + (keeps_gradients ? m.states.gradients : Bytes(0));
-  m.after_forward_layers = c.dense_layers * mean_kept(p, false) + (p.model.moe ? c.moe_layers * mean_kept(p, true) : Bytes(0));
+  m.after_forward_layers = c.dense_layers * mean_kept(p, c.index, false) + (p.model.moe ? c.moe_layers * mean_kept(p, c.index, true) : Bytes(0));
   if (c.is_last && !p.model.opaque)  // log-softmax in fp32 and the final norm's saved tensors
-    m.after_forward_ends = Bytes(4 * c.T * c.V / c.t + (activation_inventory(p) == ActivationInventory::eager ? 8.0 : 4.0) * c.Tp * c.h);
+    m.after_forward_ends = Bytes(4 * c.T * c.V / c.t + (activation_inventory(p) == ActivationInventory::eager && p.model.norm == Norm::rmsnorm ? 8.0 : 4.0) * c.Tp * c.h);
   m.after_forward = m.after_forward_layers + m.after_forward_ends;
   m.after_backward = kept + m.states.gradients;
   const Bytes whole = Bytes(c.stage.total() * stored_parameter_bytes(p));

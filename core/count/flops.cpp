@@ -83,7 +83,8 @@ Flops recompute_flops(const Model& m, const Training& training, const Parallel& 
   if (r.kind == RecomputeKind::none) return Flops(0);
   const Count s = training.sequence_length, pieces = pieces_of(parallel);
   const ForwardFlops whole = forward_flops(m, s);
-  if (r.kind == RecomputeKind::selective) return whole.attention;
+  if (r.kind == RecomputeKind::selective)
+    return parallel.framework == Framework::pytorch ? 0.55 * (whole.linear + whole.attention) : whole.attention;
   if (r.kind == RecomputeKind::full) return whole.linear + whole.attention;
   const Count step = r.kind == RecomputeKind::every ? std::max<Count>(r.n, 1) : 1;
   const double dense = m.opaque ? 0 : active_matrix_elements(m, false),

@@ -38,9 +38,10 @@ TrainingFlops training_flops(const Model& model, Count sequence_length);
 TrainingFlops training_flops(const Model& model, const Training& training);
 
 // what: extra forward work that recomputation adds, FLOPs per sequence through the whole model (0 for none).
-// formula: `selective`: the attention core; else the forward of recomputed_of() the layers of each piece of the pipeline
+// formula: `selective`: the attention core, in PyTorch what its per-operator policy repeats, 0.55 of a forward (every second matrix
+// product and the element-wise rest; estimate, [published-runs]); else the forward of recomputed_of() the layers of each piece of the pipeline
 // (parameters.hpp). The head is never repeated.
 // source: [korthikanti22] §5; [megatron-lm] recompute_method.  valid: count.  test: flops_test.cpp.
-Flops recompute_flops(const Model& model, const Training& training, const Parallel& parallel = {});
+Flops recompute_flops(const Model& model, const Training& training, const Parallel& parallel);
 
 }  // namespace wireplan

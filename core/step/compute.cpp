@@ -81,14 +81,14 @@ namespace {
 
 // Seconds the host needs to launch one micro-batch's kernels on a stage: per layer h forward, host_backward·h backward, h again for
 // a full recomputation.  Source: [published-runs], least squares on runs small enough to show it. Kind: estimate.
-Seconds launch_time(const Plan& p, const EfficiencyConstants& k, double layers) {
+Seconds launch_time(const Plan& p, const EfficiencyConstants& k, Count index, double layers) {
   const bool is_pytorch = p.parallel.framework == Framework::pytorch;
   double per_layer = is_pytorch ? k.host_per_layer_pytorch_s : p.training.kernels == Kernels::fused ? k.host_per_layer_fused_s : k.host_per_layer_megatron_s;
   if (p.model.moe) {
     const double all = static_cast<double>(p.model.num_layers);
     per_layer += k.host_per_moe_layer_s * (all > 0 ? static_cast<double>(moe_layers_between(p.model, 0, p.model.num_layers)) / all : 0);
   }
-  const double again = p.training.recompute.kind == RecomputeKind::selective ? (is_pytorch ? 0.5 : 0.2) : recomputed_share(p);
+  const double again = p.training.recompute.kind == RecomputeKind::selective ? (is_pytorch ? 0.5 : 0.2) : recomputed_share(p, index);
   const double factor = (p.training.lora ? k.host_adapters : 1) * (p.training.cuda_graphs ? k.host_with_graphs : 1);
   return Seconds(layers * per_layer * (1 + k.host_backward + again) * factor);
 }
@@ -96,10 +96,10 @@ Seconds launch_time(const Plan& p, const EfficiencyConstants& k, double layers) 
 }  // namespace
 
 SequenceWork sequence_work(const Plan& p) {
-  return {forward_flops(p.model, p.training.sequence_length), recompute_flops(p.model, p.training)};
+  return {forward_flops(p.model, p.training.sequence_length), recompute_flops(p.model, p.training, p.parallel)};
 }
 
-ComputeCost stage_compute(const Plan& p, const SequenceWork& work, const StageParameters& stage, double trained, bool is_last, const EfficiencyConstants& k) {
+ComputeCost stage_compute(const Plan& p, const SequenceWork& work, Count index, const StageParameters& stage, double trained, bool is_last, const EfficiencyConstants& k) {
   ComputeCost cost;
   const Gpu& g = p.cluster.node.gpu;
   const double b = static_cast<double>(p.training.micro_batch_size);
@@ -113,7 +113,7 @@ ComputeCost stage_compute(const Plan& p, const SequenceWork& work, const StagePa
   const FlopsPerSecond rate16 = peak16 * matrix_efficiency(g, wide, p.cluster.node.power_limit_w, k);
 
   const double layers = layers_per_micro_batch(p.parallel, stage.layers);
-  cost.launch = launch_time(p, k, layers);
+  cost.launch = launch_time(p, k, index, layers);
   if (p.model.opaque) {
     cost.linear = Flops(p.model.opaque->flops_per_sample / 3 * b * layers / static_cast<double>(p.model.opaque->units) / (t * c));
     cost.linear_s = time_at(cost.linear, rate);

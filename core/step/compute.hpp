@@ -64,8 +64,8 @@ struct ComputeCost {
 struct SequenceWork { ForwardFlops forward; Flops recomputed; };
 SequenceWork sequence_work(const Plan& plan);
 
-// `trained`: parameters of the stage that are trained on this rank. Valid after validate(plan) passed; a rate the preset does not
+// `index`: the stage, first 0. `trained`: parameters of the stage that are trained on this rank. Valid after validate(plan) passed; a rate the preset does not
 // state counts as no time (the estimate warns).
-ComputeCost stage_compute(const Plan& plan, const SequenceWork& work, const StageParameters& stage, double trained, bool is_last, const EfficiencyConstants& k);
+ComputeCost stage_compute(const Plan& plan, const SequenceWork& work, Count index, const StageParameters& stage, double trained, bool is_last, const EfficiencyConstants& k);
 
 }  // namespace wireplan

@@ -112,7 +112,7 @@ StepCost step_cost(const Plan& p, const PreparedCluster& cluster, const std::vec
   const SequenceWork work = sequence_work(p);
   for (std::size_t i = 0; i < stages.size(); ++i) {
     const bool has_head = p.model.opaque ? i + 1 == stages.size() : stage_layers(p.model, p.parallel, static_cast<Count>(i)).heads > 0;
-    cost.stages.push_back(stage_compute(p, work, stages[i], trained[i].total(), has_head, k));
+    cost.stages.push_back(stage_compute(p, work, static_cast<Count>(i), stages[i], trained[i].total(), has_head, k));
     const ComputeCost& c = cost.stages.back();
     cost.stage_sum += c.forward + c.backward;
     if (c.forward + c.backward > slowest) {

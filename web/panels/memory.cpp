@@ -21,6 +21,8 @@ struct Part {
   Bytes bytes;
   ImU32 color;
   bool hatched = false;
+  const char* sum = nullptr;  // where more than `path` is in it: the number whose explanation lists what
+  const char* explained() const { return sum ? sum : path; }
 };
 using Parts = std::array<Part, 9>;
 
@@ -33,8 +35,8 @@ Parts parts_of(const MemoryAnswer& m, const Palette& c) {
            {"activations", "memory.parts.activations", m.parts.activations, c.acts},
            {"logits", "memory.parts.logits", m.parts.logits, c.logits},
            {"gathered", "memory.parts.unsharded_parameters", m.parts.unsharded_parameters, c.gath},
-           {"buffers", "memory.parts.communication_buffers", m.parts.communication_buffers + m.parts.temporary, c.bufs},
-           {"slack", "memory.runtime_bytes", m.need.value - m.allocated.value, c.slack, true}}};
+           {"buffers", "memory.parts.communication_buffers", m.parts.communication_buffers + m.parts.temporary, c.bufs, false, "memory.allocated_bytes"},
+           {"slack", "memory.runtime_bytes", m.need.value - m.allocated.value, c.slack, true, "memory.need_bytes"}}};
 }
 
 // From bytes to places on the page; the same for all rows. So are the decimals.
@@ -113,7 +115,7 @@ Edit press_parts(Ui& ui, const MemoryAnswer& m, const Rect& bar, const Scale& sc
     const Press part = press(ui, std::string(p.path) + ".bar", r, true, 0);
     tooltip(ui, part, ui.word("mem.part." + std::string(p.name)), format_bytes_with_unit(p.bytes, ui.unit),
             ui.word("hint.explain"));
-    if (part.clicked) edit = {"view.explain", p.path};
+    if (part.clicked) edit = {"view.explain", p.explained()};
   }
   return edit;
 }
@@ -217,7 +219,7 @@ Edit draw_legend(Ui& ui, const MemoryAnswer& m, const Rect& area) {
          tick_style(ui).in(item.hovered ? ui.colors->ink : ui.colors->ink2), Align::left,
          width - (folded ? 18.f : 12.f));
     text(ui, x + 13, y + 26, values[i] > 0 ? texts[i] : "0", body_style(ui));
-    if (item.clicked) edit = {"view.explain", p.path};
+    if (item.clicked) edit = {"view.explain", p.explained()};
     x += width + gap;
   }
   return edit;

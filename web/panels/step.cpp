@@ -16,6 +16,7 @@ struct Piece {
   Seconds seconds;
   ImU32 color;
   bool hatched = false;
+  const char* sum = nullptr;  // where more than `path` is in it: the number whose explanation lists what
 };
 
 // Exclusive parts of the step, in the order they stand in the bar. They add up to its time.
@@ -24,7 +25,7 @@ std::array<Piece, 5> pieces_of(const StepAnswer& s, const Palette& c, bool pale)
            {"waiting", "step.exposed_communication_s", s.exposed_communication, pale ? c.track : c.exposed, true},
            {"bubble", "step.bubble_s", s.bubble, c.track},
            {"optimizer", "step.optimizer_s", s.optimizer, pale ? c.track : c.optimizer},
-           {"other", "step.host_s", s.host + s.offload + s.straggler, c.bufs}}};
+           {"other", "step.host_s", s.host + s.offload + s.straggler, c.bufs, false, "step.time_s"}}};
 }
 
 Seconds hidden_communication(const Estimate& e) {
@@ -62,7 +63,7 @@ Edit draw_split(Ui& ui, const Estimate& e, const Rect& area) {
     }
     const Press part = press(ui, p.path, r, true, 0);
     tooltip(ui, part, name, value, ui.word("hint.explain"));
-    if (part.clicked) edit = {"view.explain", p.path};
+    if (part.clicked) edit = {"view.explain", p.sum ? p.sum : p.path};
   }
   // Communication that compute hides, from the left. It may be longer than the step where several streams run.
   const Seconds hidden = hidden_communication(e);

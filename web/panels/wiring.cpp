@@ -31,10 +31,12 @@ struct Scene {
     backward.resize(graph.links.size());
     used.resize(graph.links.size());
     if (state.answer.shown_message < 0) return;
-    ring = &e.cost.messages[index(state.answer.shown_message)].ring;
+    const MessageCost& shown = e.cost.messages[index(state.answer.shown_message)];
+    ring = &shown.ring;
+    const BytesPerSecond carried = bandwidth_of(*ring, shown.message.collective);
     for (const LinkLoad& load : ring->loads) {
       if (load.link < 0 || index(load.link) >= graph.links.size()) continue;
-      const double rate = load.flows * ring->bus_bandwidth.value, most = graph.links[index(load.link)].rate.value;
+      const double rate = load.flows * carried.value, most = graph.links[index(load.link)].rate.value;
       (load.forward ? forward : backward)[index(load.link)] = most > 0 ? static_cast<float>(rate / most) : 0;
       used[index(load.link)] = std::max(used[index(load.link)], rate);
     }

@@ -71,19 +71,22 @@ TEST_CASE("flops: recomputation", "[count]") {
   const Model m = shapes::mistral_7b();
   const ForwardFlops f = forward_flops(m, 4096);
   Training t;
-  CHECK(recompute_flops(m, t) == Flops(0));
+  Parallel once;
+  once.framework = Framework::megatron;
+  CHECK(recompute_flops(m, t, once) == Flops(0));
   t.recompute = {RecomputeKind::selective, 0};
-  CHECK(recompute_flops(m, t) == f.attention);
+  CHECK(recompute_flops(m, t, once) == f.attention);
+  CHECK(recompute_flops(m, t, Parallel{}) == 0.55 * (f.linear + f.attention));  // PyTorch's per-operator policy
   t.recompute = {RecomputeKind::full, 0};
-  CHECK(recompute_flops(m, t) == f.linear + f.attention);
+  CHECK(recompute_flops(m, t, once) == f.linear + f.attention);
   t.recompute = {RecomputeKind::every, 1};
-  CHECK(recompute_flops(m, t) == f.linear + f.attention);
+  CHECK(recompute_flops(m, t, once) == f.linear + f.attention);
   t.recompute = {RecomputeKind::every, 3};  // layers 0, 3, ... 30: 11 of 32
-  CHECK(recompute_flops(m, t) == (f.linear + f.attention) * (11.0 / 32));
+  CHECK(recompute_flops(m, t, once) == (f.linear + f.attention) * (11.0 / 32));
   t.recompute = {RecomputeKind::full_layers, 8};
-  CHECK(recompute_flops(m, t) == (f.linear + f.attention) / 4);
+  CHECK(recompute_flops(m, t, once) == (f.linear + f.attention) / 4);
   t.recompute = {RecomputeKind::full_layers, 1000};
-  CHECK(recompute_flops(m, t) == f.linear + f.attention);
+  CHECK(recompute_flops(m, t, once) == f.linear + f.attention);
 }
 
 TEST_CASE("flops: recomputed layers are counted in each piece of a pipeline", "[count]") {
