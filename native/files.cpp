@@ -60,6 +60,7 @@ Errors add_presets(const std::string& folder, Presets& presets) {
     if (error) return {unreadable(kind.path().string(), error.message())};
     for (const fs::directory_entry& file : files) {
       if (file.path().extension() != ".json") continue;
+      if (!file.is_regular_file(error)) return {unreadable(file.path().string(), "not a file")};
       Result<std::string> text = read_text(file.path().string());
       if (!text) return text.errors();
       presets.add(kind.path().filename().string(), file.path().stem().string(), std::move(text.value()));

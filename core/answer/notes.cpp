@@ -48,7 +48,7 @@ void note_depth(const Plan& p, const Estimate& e, Notes& n) {
   const Training& t = p.training;
   if (t.details)
     n.warning("training.details", "the collectives follow these switches, of the memory only optimizer_kernel, gradient_as_bucket_view and lora_dropout do yet");
-  if (!p.parallel.deepspeed.empty()) n.warning("parallel.deepspeed", "its buckets and limits decide the collectives; the memory is still counted with DeepSpeed's default bucket");
+  if (!p.parallel.deepspeed.empty()) n.warning("parallel.deepspeed", "decides the collectives; of the memory only the reduce bucket follows it yet");
   n.info("training.implementation", "of what " + t.implementation + " decides, kernels and collectives are in these numbers; its own loss kernel, buffers and releases are not yet");
   if (t.lora && t.lora->quant_storage) n.warning("training.lora.quant_storage", "is carried but not used yet");
   if (t.load == Load::rank0) n.info("training.load", "the whole model that rank 0 builds in host memory is not counted");

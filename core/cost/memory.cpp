@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/cost/activations.hpp"
+#include "core/count/deepspeed_settings.hpp"
 
 namespace wireplan {
 
@@ -117,7 +118,7 @@ StageContext stage_context(const Plan& p, const std::vector<StageParameters>& st
   return c;
 }
 
-Bytes communication_buckets(const StageContext& c, const StageMemory& m, const MemoryConstants& k) {
+Bytes communication_buckets(const StageContext& c, const StageMemory& m) {
   const Parallel& l = c.plan.parallel;
   if (l.data * l.context < 2) return Bytes(0);
   if (l.framework == Framework::pytorch && (l.data_sharding == DataSharding::ddp || l.data_sharding == DataSharding::zero1)) {
@@ -126,7 +127,7 @@ Bytes communication_buckets(const StageContext& c, const StageMemory& m, const M
     return is_view ? Bytes(0) : m.gradient_term.bytes();
   }
   if (l.framework == Framework::deepspeed) {
-    const double elements = std::min(k.deepspeed_bucket_elements, c.stage.total());
+    const double elements = std::min(deepspeed_settings(c.plan).reduce_bucket, c.stage.total());
     return Bytes(elements * element_bytes(c.plan.training.gradient_dtype) * (l.overlap.gradient_reduce ? 2 : 1));
   }
   return Bytes(0);
@@ -200,7 +201,7 @@ void fill_moment(const StageContext& c, const StageMemory& m, const MemoryConsta
     }
     parts.unsharded_parameters = Bytes(terms.per_gathered * (terms.root + terms.units * terms.unit));
   }
-  terms.buckets = communication_buckets(c, m, k);
+  terms.buckets = communication_buckets(c, m);
   parts.communication_buffers = terms.buckets;
 
   terms.workspaces = k.workspaces;
@@ -219,7 +220,7 @@ void fill_moment(const StageContext& c, const StageMemory& m, const MemoryConsta
 void fill_phases(const StageContext& c, const MemoryConstants& k, StageMemory& m) {
   const Plan& p = c.plan;
   const bool keeps_gradients = p.parallel.framework != Framework::pytorch;
-  const Bytes buckets = communication_buckets(c, m, k);
+  const Bytes buckets = communication_buckets(c, m);
   const Bytes kept = m.states.parameters + m.states.master_weights + m.states.optimizer_states + buckets + k.workspaces;
   m.between_steps = kept + (keeps_gradients ? m.states.gradients : Bytes(0));
   m.after_forward_layers = c.dense_layers * mean_kept(p, c.index, false) + (p.model.moe ? c.moe_layers * mean_kept(p, c.index, true) : Bytes(0));

@@ -26,7 +26,6 @@ struct MemoryConstants {
   std::vector<Context> contexts;
   Bytes communicator;                    // per process group of two or more ranks that is used
   Bytes workspaces;                      // matrix-product workspaces that stay allocated
-  double deepspeed_bucket_elements = 0;
   std::string source;
 };
 

@@ -66,7 +66,7 @@ ForwardFlops forward_flops(const Model& m, Count sequence_length) {
 
 TrainingFlops training_flops(const Model& m, Count sequence_length) {
   const ForwardFlops f = forward_flops(m, sequence_length);
-  return {3 * f.total(), 3 * (f.linear + f.attention_full + f.head)};
+  return {3 * f.total(), 3 * (f.linear + 2 * f.attention + f.head)};
 }
 
 TrainingFlops training_flops(const Model& m, const Training& training) {
@@ -75,7 +75,7 @@ TrainingFlops training_flops(const Model& m, const Training& training) {
   const ForwardFlops f = forward_flops(m, s);
   const double adapters = stage_adapters(m, *training.lora, Parallel{})[0].dense;
   const Flops rest = 2 * (f.linear + f.head) + Flops(6 * double(s) * adapters);
-  return {rest + 3 * f.attention, rest + 3 * f.attention_full};
+  return {rest + 3 * f.attention, rest + 6 * f.attention};
 }
 
 Flops recompute_flops(const Model& m, const Training& training, const Parallel& parallel) {

@@ -27,7 +27,8 @@ struct ForwardFlops {
 ForwardFlops forward_flops(const Model& model, Count sequence_length);
 
 // Model FLOPs of one training step for one sequence: 3 × forward (backward is twice the forward), recompute not counted.
-// Conventions: `causal` halves attention (what the kernels do); `full_square` is the PaLM convention ([palm22] App. B).
+// Conventions: `causal` halves attention (what the kernels do); `full_square` is the PaLM convention ([palm22] App. B), with a sliding
+// window twice the pairs a causal kernel computes inside it.
 struct TrainingFlops {
   Flops causal, full_square;
 };

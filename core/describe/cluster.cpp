@@ -1,5 +1,7 @@
 #include "core/describe/cluster.hpp"
 
+#include <cmath>
+
 #include "core/base/format.hpp"
 #include "core/describe/checks.hpp"
 
@@ -7,7 +9,7 @@ namespace wireplan {
 namespace {
 
 constexpr int kMaxNodes = 100'000, kMaxGpusPerNode = 1'024;
-constexpr double kMaxRate = 1e14;
+constexpr double kMaxRate = 1e14, kMaxGpus = 1e8;
 
 void append(Errors& to, Errors from) { to.insert(to.end(), from.begin(), from.end()); }
 
@@ -57,7 +59,7 @@ Errors validate(const Node& node, const std::string& prefix) {
   const bool socketed = check.range("sockets", node.sockets, 1, 64);
   check.range("numa_nodes", node.numa_nodes, 1, 1024);
   check.range("host_memory_bytes", node.host_memory.value, 0, 1e15);
-  check.range("power_limit_w", node.power_limit_w, 0, 1e5);
+  if (node.power_limit_w != 0) check.range("power_limit_w", node.power_limit_w, 10, 1e5);  // 0 stands for null
   if (counted && socketed)
     append(errors, validate(node.wiring, node.gpus, node.sockets, joined_path(prefix, "wiring")));
   if (counted && !node.p2p_matrix.empty()) check_p2p_matrix(check, node);
@@ -91,6 +93,10 @@ Errors validate(const Cluster& cluster, const std::string& prefix) {
     check.fail("gpus_per_node", format_exact(cluster.gpus_per_node), "1 to " + format_exact(gpus),
                "gpus_per_node " + format_exact(cluster.gpus_per_node) + ", the node has " + format_exact(gpus) +
                    " GPUs. Nearest: " + format_exact(cluster.gpus_per_node < 1 ? 1 : gpus));
+  if (const double all = static_cast<double>(cluster.nodes) * cluster.gpus_per_node; counted && all > kMaxGpus)
+    check.fail("nodes", format_exact(cluster.nodes), "at most " + format_exact(kMaxGpus) + " GPUs in all",
+               format_exact(cluster.nodes) + " nodes of " + format_exact(cluster.gpus_per_node) + " GPUs are " + format_exact(all) +
+                   ". Nearest: " + format_exact(std::floor(kMaxGpus / cluster.gpus_per_node)) + " nodes");
   check.range("rack_nodes", cluster.rack_nodes, 0, kMaxNodes);
   if (counted && cluster.nodes > 1 && !cluster.network)
     check.fail(

@@ -9,6 +9,12 @@ FlopsPerSecond first_known(std::initializer_list<FlopsPerSecond> rates) {
   return FlopsPerSecond(0);
 }
 
+// The faster of the two 16-bit types: what is left for a narrower one that the part has no units for.
+FlopsPerSecond sixteen_bit_peak(const Gpu& g) {
+  const FlopsPerSecond bf16 = matrix_peak(g, DType::bf16), fp16 = matrix_peak(g, DType::fp16);
+  return bf16 > fp16 ? bf16 : fp16;
+}
+
 }  // namespace
 
 FlopsPerSecond matrix_peak(const Gpu& g, DType t) {
@@ -22,14 +28,14 @@ FlopsPerSecond matrix_peak(const Gpu& g, DType t) {
       return first_known({g.fp16, g.bf16, g.tf32, g.fp32});
     case DType::fp8:
     case DType::mxfp8:
-      return first_known({g.fp8, g.bf16, g.fp16, g.fp32});
+      return first_known({g.fp8, sixteen_bit_peak(g)});
     case DType::nvfp4:
-      return first_known({g.fp4, g.fp8, g.bf16, g.fp16, g.fp32});
+      return first_known({g.fp4, g.fp8, sixteen_bit_peak(g)});
     case DType::int8:
-      return first_known({g.int8, g.bf16, g.fp16, g.fp32});
+      return first_known({g.int8, sixteen_bit_peak(g)});
     // A storage format: values are widened to 16 bit before they are multiplied.
     case DType::nf4:
-      return first_known({g.bf16, g.fp16, g.fp32});
+      return sixteen_bit_peak(g);
   }
   return FlopsPerSecond(0);
 }

@@ -170,7 +170,11 @@ EfficiencyConstants read_efficiency_constants(Reader& r) {
                    {"scale", k.scale},
                    {"band", k.band},
                    {"band_moe", k.band_moe}};
-  for (const auto& constant : constants) read_constant(r, constant.key, constant.value);
+  for (const auto& constant : constants) {
+    read_constant(r, constant.key, constant.value);
+    if (const Json* json = r.find(constant.key); json && constant.value < 1e-9)  // many of them divide
+      r.fail(constant.key, *json, "more than 0", r.path(constant.key) + " is out of range. Nearest: a constant with a source");
+  }
   return k;
 }
 
@@ -195,7 +199,6 @@ MemoryConstants read_memory_constants(Reader& r) {
   });
   read_constant(r, "communicator_bytes", k.communicator);
   read_constant(r, "workspaces_bytes", k.workspaces);
-  read_constant(r, "deepspeed_bucket_elements", k.deepspeed_bucket_elements);
   return k;
 }
 

@@ -21,7 +21,7 @@ std::vector<int> read_placement(Reader& r) {
   std::vector<int> placement;
   const Json* json = r.stated("placement");
   if (json == nullptr) return placement;
-  if (!json->is_array()) {
+  if (!json->is_array() || json->empty()) {
     r.fail_type("placement", *json, "null, or a list with the GPU of each rank");
     return placement;
   }

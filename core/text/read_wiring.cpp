@@ -1,5 +1,6 @@
 #include "core/text/read_wiring.hpp"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -61,7 +62,10 @@ Component read_component(ReadLog& log, const Json& json, std::string path) {
   Component c;
   Reader r(log, json, std::move(path));
   r.require("id", "text");
-  r.read("id", c.id);
+  // Ids are shown: in bottleneck names, tables and pictures.
+  const auto is_control = [](unsigned char letter) { return letter < 0x20 || letter == 0x7f; };
+  if (r.read("id", c.id) && (c.id.empty() || c.id.size() > 64 || std::any_of(c.id.begin(), c.id.end(), is_control)))
+    r.fail("id", *r.find("id"), "1 to 64 printable characters", r.path("id") + " cannot be shown. Nearest: \"gpu0\"");
   r.require("kind", names_listed<ComponentKind>());
   const bool known = r.read_name("kind", c.kind);
   r.read_stated("numa", c.numa);

@@ -85,7 +85,8 @@ export function formatLink(plan) {
   return answer.errors ? answer : answer.link;
 }
 
-function rendered(format, stated, { unit } = {}) {
+function rendered(format, stated, options) {
+  const unit = options?.unit;
   const answer = call("render", { ...about(stated), format, unit });
   return answer.errors ? answer : answer.text;
 }

@@ -50,3 +50,16 @@ TEST_CASE("capacity is what a process sees", "[describe]") {
   g.reported = Bytes(85197848576.0);
   CHECK(capacity(g) == g.reported);
 }
+
+TEST_CASE("a type the part has no units for is multiplied in the faster 16-bit way", "[describe]") {
+  Gpu pascal;  // fp16 at 1/64 of fp32, no tensor cores
+  pascal.fp32 = FlopsPerSecond(11.758e12);
+  pascal.fp16 = FlopsPerSecond(0.184e12);
+  CHECK(matrix_peak(pascal, DType::bf16) == pascal.fp32);
+  CHECK(matrix_peak(pascal, DType::fp8) == pascal.fp32);
+  CHECK(matrix_peak(pascal, DType::nvfp4) == pascal.fp32);
+  Gpu volta;  // tensor cores for fp16 only
+  volta.fp32 = FlopsPerSecond(15.7e12);
+  volta.fp16 = FlopsPerSecond(125e12);
+  CHECK(matrix_peak(volta, DType::fp8) == volta.fp16);
+}
