@@ -84,7 +84,8 @@ struct StageContext {
   int index = 0, count = 1;
   double T = 0, Tp = 0, t = 1, h = 0, V = 0, f = 0;
   double dense_layers = 0, moe_layers = 0;
-  bool is_last = false, holds_gradients = false, is_sharded = false;
+  Bytes kept_dense{}, kept_moe{}, final_norm{};  // of one layer and one micro-batch under the plan's recompute setting; of the last norm
+  bool is_last = false, holds_gradients = false;
 };
 
 Bytes mean_kept(const Plan& p, int stage, bool is_moe) {
@@ -114,7 +115,11 @@ StageContext stage_context(const Plan& p, const std::vector<StageParameters>& st
   // Megatron and DeepSpeed keep gradient buffers for ever; PyTorch frees them between steps, so the first micro-batch's loss
   // finds none, later ones do.
   c.holds_gradients = p.parallel.framework != Framework::pytorch || micro_batches(p) > 1;
-  c.is_sharded = shards_parameters(p.parallel.data_sharding);
+  c.kept_dense = mean_kept(p, index, false);
+  if (p.model.moe) c.kept_moe = mean_kept(p, index, true);
+  // Eager RMSNorm keeps an fp32 copy, the normalised value and its output; LayerNorm and fused norms input and output.
+  const bool is_eager_rms = activation_inventory(p) == ActivationInventory::eager && p.model.norm == Norm::rmsnorm;
+  c.final_norm = Bytes((is_eager_rms ? 8.0 : 4.0) * c.Tp * c.h);
   return c;
 }
 
@@ -164,16 +169,16 @@ void fill_moment(const StageContext& c, const StageMemory& m, const MemoryConsta
   if (moment == Moment::backward_first_layer) passes = std::max(1.0, passes - stage_layers + 1);
   terms.dense_passes = passes * c.dense_layers / stage_layers;
   terms.moe_passes = passes * c.moe_layers / stage_layers;
-  terms.kept_dense = mean_kept(p, c.index, false);
-  terms.kept_moe = p.model.moe ? mean_kept(p, c.index, true) : Bytes(0);
+  terms.kept_dense = c.kept_dense;
+  terms.kept_moe = c.kept_moe;
   const bool in_backward = moment == Moment::backward_last_layer || moment == Moment::backward_first_layer;
   if (in_backward && recomputed_share(p, c.index) > 0) {
     const bool is_moe = c.moe_layers > 0;
     terms.working_set = Bytes(std::max(0.0, (kept_per_layer(p, is_moe) - kept_per_layer_recomputed(p, is_moe)).value));
   }
   if (moment != Moment::optimizer && !p.model.opaque) {
-    const bool is_eager = activation_inventory(p) == ActivationInventory::eager;
-    terms.ends = Bytes((c.is_last && moment != Moment::backward_first_layer ? (is_eager && p.model.norm == Norm::rmsnorm ? 8.0 : 4.0) * c.Tp * c.h : 0) + (c.index == 0 ? 2 * c.Tp * c.h : 0));
+    if (c.is_last && moment != Moment::backward_first_layer) terms.ends += c.final_norm;
+    if (c.index == 0) terms.ends += Bytes(2 * c.Tp * c.h);
   }
   if (p.training.offload.activations) {  // two layers stay: the current one and the one being copied
     const bool keeps_moe = c.moe_layers > 0 && (c.dense_layers <= 0 || terms.kept_moe > terms.kept_dense);
@@ -223,9 +228,9 @@ void fill_phases(const StageContext& c, const MemoryConstants& k, StageMemory& m
   const Bytes buckets = communication_buckets(c, m);
   const Bytes kept = m.states.parameters + m.states.master_weights + m.states.optimizer_states + buckets + k.workspaces;
   m.between_steps = kept + (keeps_gradients ? m.states.gradients : Bytes(0));
-  m.after_forward_layers = c.dense_layers * mean_kept(p, c.index, false) + (p.model.moe ? c.moe_layers * mean_kept(p, c.index, true) : Bytes(0));
+  m.after_forward_layers = c.dense_layers * c.kept_dense + c.moe_layers * c.kept_moe;
   if (c.is_last && !p.model.opaque)  // log-softmax in fp32 and the final norm's saved tensors
-    m.after_forward_ends = Bytes(4 * c.T * c.V / c.t + (activation_inventory(p) == ActivationInventory::eager && p.model.norm == Norm::rmsnorm ? 8.0 : 4.0) * c.Tp * c.h);
+    m.after_forward_ends = Bytes(4 * c.T * c.V / c.t) + c.final_norm;
   m.after_forward = m.after_forward_layers + m.after_forward_ends;
   m.after_backward = kept + m.states.gradients;
   const Bytes whole = Bytes(c.stage.total() * stored_parameter_bytes(p));

@@ -141,6 +141,7 @@ struct CollectiveParts {
   Seconds fill;     // F·V / (V + v0)
   double band = 0;
   Seconds total() const { return start + network + wire + copy + fill; }
+  Range<Seconds> range() const { return {total() / (1 + band), total(), total() * (1 + band)}; }
 };
 CollectiveParts collective_parts(const PreparedCluster& cluster, const RingOnWiring& ring, Collective collective, int ranks, int nodes, Bytes size);
 

@@ -71,9 +71,7 @@ CollectiveParts collective_parts(const PreparedCluster& cluster, const RingOnWir
 }
 
 Range<Seconds> collective_time(const PreparedCluster& cluster, const RingOnWiring& ring, Collective collective, int ranks, int nodes, Bytes size) {
-  const CollectiveParts parts = collective_parts(cluster, ring, collective, ranks, nodes, size);
-  const Seconds time = parts.total();
-  return {time / (1 + parts.band), time, time * (1 + parts.band)};
+  return collective_parts(cluster, ring, collective, ranks, nodes, size).range();
 }
 
 }  // namespace wireplan

@@ -141,8 +141,8 @@ StepCost step_cost(const Plan& p, const PreparedCluster& cluster, const std::vec
     c.ring = known->second.first;
     c.ranks = known->second.second.ranks;
     c.nodes = known->second.second.nodes;
-    c.call = collective_time(cluster, c.ring, message.collective, c.ranks, c.nodes, message.bytes);
     c.parts = collective_parts(cluster, c.ring, message.collective, c.ranks, c.nodes, message.bytes);
+    c.call = c.parts.range();
     c.bandwidth = c.parts.wire.value > 0 ? bus_factor(message.collective, c.ranks) * message.bytes / c.parts.wire : BytesPerSecond(0);
     c.total = message.calls * c.call.value;
     cost.messages.push_back(std::move(c));

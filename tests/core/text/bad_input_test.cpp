@@ -4,15 +4,12 @@
 
 #include "core/text/plan_json.hpp"
 #include "tests/core/describe/sound.hpp"
+#include "tests/support/plans.hpp"
 
 using namespace wireplan;
+using namespace wireplan::testing;
 
 namespace {
-
-const Presets& presets() {
-  static const Presets all;
-  return all;
-}
 
 Errors errors_of(std::string_view text) {
   const Result<Plan> plan = read_plan_text(text, presets());

@@ -3,21 +3,12 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "tests/core/describe/sound.hpp"
+#include "tests/support/plans.hpp"
 
 using namespace wireplan;
+using namespace wireplan::testing;
 
 namespace {
-
-const Presets& presets() {
-  static const Presets all;
-  return all;
-}
-
-Plan read(std::string_view text) {
-  const Result<Plan> plan = read_plan_text(text, presets());
-  if (!plan) FAIL(text_of(plan.errors()));
-  return plan.value();
-}
 
 std::string assumed_of(const Plan& plan, std::string_view path) {
   for (const Assumption& a : plan.assumed)
@@ -41,7 +32,7 @@ std::string with_parallel(std::string_view parallel, std::string_view training =
 }  // namespace
 
 TEST_CASE("left-out fields get the defaults of the format", "[text]") {
-  const Plan p = read(R"({"model":"mistral-7b-v0.1","cluster":"dgx-a100-80gb"})");
+  const Plan p = plan_of(R"({"model":"mistral-7b-v0.1","cluster":"dgx-a100-80gb"})");
   CHECK(p.training.sequence_length == 4096);
   CHECK(p.training.micro_batch_size == 1);
   CHECK(p.training.global_batch_size == 8);
@@ -71,11 +62,11 @@ TEST_CASE("left-out fields get the defaults of the format", "[text]") {
 
 TEST_CASE("data and global batch follow the other dimensions", "[text]") {
   const Plan p =
-      read(with_parallel(R"({"framework":"megatron","tensor":4,"pipeline":2})", R"({"micro_batch_size":3})"));
+      plan_of(with_parallel(R"({"framework":"megatron","tensor":4,"pipeline":2})", R"({"micro_batch_size":3})"));
   CHECK(p.parallel.data == 2);
   CHECK(p.training.global_batch_size == 6);
   const Plan stated =
-      read(with_parallel(R"({"framework":"megatron","tensor":4,"pipeline":2,"data":2})", R"({"global_batch_size":8})"));
+      plan_of(with_parallel(R"({"framework":"megatron","tensor":4,"pipeline":2,"data":2})", R"({"global_batch_size":8})"));
   CHECK(assumed_of(stated, "parallel.data").empty());
   CHECK(assumed_of(stated, "training.global_batch_size").empty());
 }
@@ -101,7 +92,7 @@ TEST_CASE("defaults follow the framework", "[text]") {
       {"deepspeed", "zero3", GradientSync::every, true, true, "huggingface"},
   };
   for (const Row& row : rows) {
-    const Plan p = read(with_parallel(std::string(R"({"framework":")") + row.framework + R"(","data_sharding":")" +
+    const Plan p = plan_of(with_parallel(std::string(R"({"framework":")") + row.framework + R"(","data_sharding":")" +
                                       row.sharding + "\"}"));
     INFO(row.framework << " " << row.sharding);
     CHECK(p.parallel.gradient_sync == row.sync);
@@ -114,7 +105,7 @@ TEST_CASE("defaults follow the framework", "[text]") {
 }
 
 TEST_CASE("what is stated stays as stated", "[text]") {
-  const Plan p = read(with_parallel(R"({"overlap":{"gradient_reduce":false,"tensor":true},"gradient_sync":"every"})",
+  const Plan p = plan_of(with_parallel(R"({"overlap":{"gradient_reduce":false,"tensor":true},"gradient_sync":"every"})",
                                     R"({"implementation":"torchtitan@2025-08","kernels":"compiled"})"));
   CHECK_FALSE(p.parallel.overlap.gradient_reduce);
   CHECK(p.parallel.overlap.parameter_gather);
@@ -126,7 +117,7 @@ TEST_CASE("what is stated stays as stated", "[text]") {
 }
 
 TEST_CASE("several nodes come with their usual network", "[text]") {
-  const Plan p = read(with_parallel("{}"));
+  const Plan p = plan_of(with_parallel("{}"));
   REQUIRE(p.cluster.network);
   CHECK(p.cluster.network->shorthand == "infiniband-8x200");
   CHECK(assumed_of(p, "cluster.network") == "\"infiniband-8x200\"");
@@ -136,7 +127,7 @@ TEST_CASE("several nodes come with their usual network", "[text]") {
 }
 
 TEST_CASE("a DeepSpeed configuration decides what it names", "[text]") {
-  const Plan p = read(with_parallel(
+  const Plan p = plan_of(with_parallel(
       R"({"framework":"deepspeed","deepspeed":{"zero_optimization":{"stage":2,"overlap_comm":true,"offload_optimizer":{"device":"cpu"}}}})"));
   CHECK(p.parallel.data_sharding == DataSharding::zero2);
   CHECK(p.parallel.overlap.gradient_reduce);
@@ -152,7 +143,7 @@ TEST_CASE("a DeepSpeed configuration decides what it names", "[text]") {
 }
 
 TEST_CASE("a model as an object has the defaults of the format", "[text]") {
-  const Plan p = read(
+  const Plan p = plan_of(
       R"({"model":{"hidden_size":1024,"num_layers":4,"num_attention_heads":16,"intermediate_size":4096,"mlp":"gelu","vocab_size":50257,
     "tie_word_embeddings":true,"norm":"layernorm","qkv_bias":true,"mlp_bias":true,"position":"learned","qk_norm":false},
     "training":{"sequence_length":2048},"cluster":"dgx-a100-80gb"})");
@@ -172,7 +163,7 @@ TEST_CASE("shared experts are as wide as the routed ones unless stated", "[text]
   const char* model =
       R"({"model":{"hidden_size":1024,"num_layers":4,"num_attention_heads":16,"mlp":"swiglu","vocab_size":50257,"tie_word_embeddings":true,"norm":"rmsnorm",
     "qkv_bias":false,"mlp_bias":false,"position":"rope","moe":{"num_experts":8,"experts_per_token":2,"intermediate_size":512,"num_shared_experts":2}},"cluster":"dgx-a100-80gb"})";
-  CHECK(read(model).model.moe->shared_intermediate_size == 1024);
+  CHECK(plan_of(model).model.moe->shared_intermediate_size == 1024);
 }
 
 TEST_CASE("a complete document reads back as the same plan", "[text]") {
@@ -192,17 +183,17 @@ TEST_CASE("a complete document reads back as the same plan", "[text]") {
         {"a":"n","b":"cpu0","kind":"pcie","generation":3,"lanes":8}]}}}})",
   };
   for (const char* text : documents) {
-    const Plan plan = read(text);
+    const Plan plan = plan_of(text);
     const std::string written = dump_json(write_plan(plan));
     INFO(written);
-    const Plan again = read(written);
+    const Plan again = plan_of(written);
     CHECK(same(plan, again));
     CHECK(dump_json(write_plan(again)) == written);
   }
 }
 
 TEST_CASE("GPUs stand first in a graph, in the order given", "[text]") {
-  const Plan p = read(
+  const Plan p = plan_of(
       R"({"model":"gpt2","cluster":{"node":{"gpu":"rtx-3090-24gb","gpus":2,"wiring":{"kind":"graph","components":[{"id":"cpu0","kind":"cpu"},{"id":"b","kind":"gpu"},{"id":"a","kind":"gpu"}],
     "links":[{"a":"a","b":"cpu0","kind":"pcie","generation":4,"lanes":16},{"a":"cpu0","b":"b","kind":"pcie","bytes_per_s":12.5e9}]}}}})");
   const WiringGraph& g = p.cluster.node.wiring.graph;
