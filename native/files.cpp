@@ -1,5 +1,6 @@
 #include "native/files.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -19,16 +20,24 @@ Error unreadable(const std::string& path, const std::string& why) {
   return {"", value_text(Json(path)), "a file that can be read", "cannot read " + value_text(Json(path)) + ": " + why};
 }
 
+constexpr std::size_t kMaxLinesBytes = 256'000'000;
+
 // At most one byte beyond the limit, so that the reader of the text can tell that there was more.
-Result<std::string> read_text(const std::string& path) {
+Result<std::string> read_text(const std::string& path, std::size_t most = kMaxDocumentBytes) {
   const bool standard = path == "-";
   std::error_code ignored;
   if (!standard && fs::is_directory(path, ignored)) return unreadable(path, "it is a directory");
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(standard ? stdin : std::fopen(path.c_str(), "rb"),
                                                        standard ? [](std::FILE*) { return 0; } : std::fclose);
   if (!file) return unreadable(path, std::strerror(errno));
-  std::string text(kMaxDocumentBytes + 1, '\0');
-  text.resize(std::fread(text.data(), 1, text.size(), file.get()));
+  std::string text;
+  for (std::size_t read = 1; read > 0 && text.size() <= most;) {
+    constexpr std::size_t kPiece = 1 << 20;
+    const std::size_t before = text.size();
+    text.resize(std::min(before + kPiece, most + 1));
+    read = std::fread(text.data() + before, 1, text.size() - before, file.get());
+    text.resize(before + read);
+  }
   if (std::ferror(file.get())) return unreadable(path, std::strerror(errno));
   return text;
 }
@@ -39,6 +48,12 @@ Result<Json> read_document(const std::string& path) {
   Result<std::string> text = read_text(path);
   if (!text) return text.errors();
   return parse_json(text.value());
+}
+
+Result<std::string> read_lines(const std::string& path) {
+  Result<std::string> text = read_text(path, kMaxLinesBytes);
+  if (text && text.value().size() > kMaxLinesBytes) return unreadable(path, "it has more than 256 MB");
+  return text;
 }
 
 Result<Json> plan_argument(const std::string& argument, const Presets& presets) {

@@ -12,6 +12,9 @@ namespace wireplan {
 // The document in a file, or on standard input for "-". Never reads more than the limit of a document.
 Result<Json> read_document(const std::string& path);
 
+// The text of a file of lines, or of standard input for "-"; at most 256 MB.
+Result<std::string> read_lines(const std::string& path);
+
 // What the argument PLAN stands for, as stated_plan() takes it: in this order standard input, link, scenario id, file.
 Result<Json> plan_argument(const std::string& argument, const Presets& presets);
 

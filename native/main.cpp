@@ -3,12 +3,16 @@
 #include <cstdio>
 #include <exception>
 #include <string>
+#include <utility>
 
 #include "core/text/preset_list.hpp"
+#include "core/text/read_runs.hpp"
+#include "core/text/render_accuracy.hpp"
 #include "core/text/request.hpp"
 #include "native/files.hpp"
 #include "native/options.hpp"
 #include "native/output.hpp"
+#include "native/reference_runs.hpp"
 
 static_assert(wireplan::kEngineVersion == WIREPLAN_VERSION, "the engine's version is that of the project");
 
@@ -86,6 +90,18 @@ int run_presets(const Options& options, const Presets& presets) {
   return print(render_preset_list(document.value(), options.format), kDone);
 }
 
+int run_accuracy(const Options& options, const Presets& presets) {
+  Result<std::string> lines = options.runs_file.empty() ? Result<std::string>(std::string(reference_runs())) : read_lines(options.runs_file);
+  if (!lines) return print_errors(lines.errors(), options.json);
+  Result<Runs> runs = read_runs(lines.value(), presets);
+  if (!runs) return print_errors(runs.errors(), options.json);
+  Result<Constants> constants = presets.constants();
+  if (!constants) return print_errors(constants.errors(), options.json);
+  const GroupBy left_out = value_named<GroupBy>(options.leave_out).value_or(GroupBy::nothing);
+  const Accuracy found = accuracy(std::move(runs.value()), constants.value());
+  return options.json ? print_document(write_accuracy(found, left_out)) : print(render_accuracy(found, left_out, options.format), kDone);
+}
+
 int run(const Options& options) {
   Presets presets;
   if (!options.presets_folder.empty())
@@ -93,6 +109,7 @@ int run(const Options& options) {
   if (options.command == "estimate") return run_estimate(options, presets);
   if (options.command == "compare") return run_compare(options, presets);
   if (options.command == "presets") return run_presets(options, presets);
+  if (options.command == "accuracy") return run_accuracy(options, presets);
   return print_errors({not_built_yet(options.command)}, options.json);
 }
 

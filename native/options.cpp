@@ -20,7 +20,7 @@ constexpr const char* kPlanForms =
 struct Later {  // commands of the design that are not built yet
   const char *name, *arguments, *what;
 };
-constexpr std::array<Later, 11> kLater = {{
+constexpr std::array<Later, 10> kLater = {{
     {"search", "story", "find the layouts that fit and are fastest"},
     {"collectives", "dgx-a100-80gb --op all_reduce", "time against size of collectives on a wiring"},
     {"topology", "show dgx-a100-80gb", "detect, import or show the wiring of a machine"},
@@ -29,7 +29,6 @@ constexpr std::array<Later, 11> kLater = {{
     {"replay", "story", "run the communication of a plan on this machine"},
     {"fit", "story --max micro_batch_size", "the largest value of one field that still fits"},
     {"diagnose", "story", "what to change first"},
-    {"accuracy", "--runs runs.jsonl", "compare estimates with published runs"},
     {"import", "config.json", "read models, topologies and measurements of other tools"},
     {"export", "story", "write a plan for other tools"},
 }};
@@ -92,6 +91,20 @@ void define(CLI::App& app, Options& options) {
   presets->add_option("ID", options.preset_id, "one preset: prints its document")->type_name("");
   add_output_options(*presets, options);
   presets->footer("Examples:\n  wireplan presets models\n  wireplan presets models mistral-7b-v0.1");
+
+  CLI::App* accuracy = app.add_subcommand("accuracy", "compare estimates with measured runs");
+  accuracy->add_option("--runs", options.runs_file, "the runs, one JSON object a line, or - for standard input; left out: the reference runs")->type_name("FILE");
+  accuracy->add_option("--leave-out", options.leave_out, "also show the errors by what would be left out of a fit")->type_name("WHAT")->check(CLI::IsMember({"source", "machine"}));
+  add_output_options(*accuracy, options);
+  accuracy->footer("A line holds a plan and what was measured of it, or a cluster, a collective and its times, or a plan and its outcome:\n"
+                   "  {\"id\": \"a\", \"source\": \"own\", \"plan\": {...}, \"measured\": {\"step_time_s\": 1.9, \"allocated_bytes\": 6.1e10}}\n"
+                   "  {\"id\": \"b\", \"cluster\": {...}, \"collective\": \"all_reduce\", \"measured\": [[1048576, 4.7e-5], ...]}\n"
+                   "  {\"id\": \"c\", \"plan\": {...}, \"outcome\": \"oom\"}\n"
+                   "error = predicted / measured - 1. Rows that cannot be used are named, with the reason; the exit status is 0 all the same.\n\n"
+                   "Examples:\n"
+                   "  wireplan accuracy\n"
+                   "  wireplan accuracy --runs runs.jsonl --leave-out source\n"
+                   "  wireplan accuracy --runs runs.jsonl --json");
 
   for (const Later& later : kLater) {
     CLI::App* command = app.add_subcommand(later.name, std::string(later.what) + " (not built yet)");

@@ -23,6 +23,8 @@ struct Options {
   std::string explain;                          // a path of the estimate
   std::string presets_folder;
   std::string preset_kind, preset_id;
+  std::string runs_file;                        // of accuracy
+  std::string leave_out;                        // source, machine or ""
 };
 
 struct Help { std::string text; };  // --help, --version: text for standard output

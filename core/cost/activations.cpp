@@ -1,4 +1,5 @@
 #include "core/cost/activations.hpp"
+#include "core/cost/layer_tape.hpp"
 
 #include <algorithm>
 
@@ -87,10 +88,6 @@ ActivationInventory activation_inventory(const Plan& plan) {
     case Kernels::fused: return ActivationInventory::fused;
   }
   return ActivationInventory::eager;
-}
-
-double tokens_per_micro_batch(const Plan& plan) {
-  return static_cast<double>(plan.training.micro_batch_size) * static_cast<double>(plan.training.sequence_length) / static_cast<double>(plan.parallel.context);
 }
 
 double tokens_outside_tensor_parallel(const Plan& plan) {

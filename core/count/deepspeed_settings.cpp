@@ -53,9 +53,19 @@ DeepSpeedSettings deepspeed_settings(const Plan& plan) {
   read(zero, "sub_group_size", s.sub_group, 0);
   read(zero, "overlap_comm", s.overlap);
   read(zero, "round_robin_gradients", s.round_robin);
+  read(zero, "contiguous_gradients", s.contiguous);
+  read(zero, "reduce_scatter", s.reduce_scatter);
+  read(zero, "zero_hpz_partition_size", s.hpz, 0);
   s.offload_optimizer = s.offload_optimizer || offloads(zero, "offload_optimizer");
   s.offload_parameters = s.offload_parameters || offloads(zero, "offload_param");
   return s;
+}
+
+Count secondary_ranks(const Plan& plan) {
+  if (plan.parallel.data_sharding != DataSharding::zero3) return 1;
+  if (plan.parallel.deepspeed.find("zero_hpz_partition_size") == std::string::npos) return 1;  // spares the parsing
+  const double ranks = deepspeed_settings(plan).hpz;
+  return ranks >= 1 && ranks <= 1e9 ? static_cast<Count>(ranks) : 1;
 }
 
 }  // namespace wireplan

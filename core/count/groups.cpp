@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "core/count/deepspeed_settings.hpp"
+
 namespace wireplan {
 namespace {
 
@@ -96,6 +98,7 @@ bool spans(GroupKind kind, Dimension d) {
     case GroupKind::data:
     case GroupKind::shard:
     case GroupKind::replicate:
+    case GroupKind::secondary:
       return d == Dimension::dp || d == Dimension::cp;
   }
   return false;
@@ -137,6 +140,10 @@ Members members_of(const Plan& plan, GroupKind kind, const View& view, Count ran
     m.first = position % shard;
     m.step = shard;
     m.count = size / shard;
+  } else if (kind == GroupKind::secondary) {
+    const Count k = secondary_ranks(plan);
+    m.count = k > 1 && size % k == 0 ? k : 1;
+    m.first = position / m.count * m.count;
   } else if (kind == GroupKind::embedding) {
     const bool at_end = position == 0 || position == size - 1;
     m.first = at_end ? 0 : position;

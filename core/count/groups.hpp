@@ -9,7 +9,8 @@ namespace wireplan {
 
 // The groups a layout communicates in. `data` is data × context for dense parameters; shard/replicate split it for HSDP
 // (and ZeRO-1 with shard_group); expert_data is the data group of routed experts; expert_tensor cuts one expert; embedding is
-// the first and the last stage of a pipeline, which share a tied embedding.
+// the first and the last stage of a pipeline, which share a tied embedding; secondary is k neighbours of the data group that hold
+// a second copy of sharded parameters (DeepSpeed's zero_hpz_partition_size; 1 without).
 enum class GroupKind : unsigned char {
   tensor,
   pipeline,
@@ -20,12 +21,13 @@ enum class GroupKind : unsigned char {
   replicate,
   expert_data,
   expert_tensor,
-  embedding
+  embedding,
+  secondary
 };
 template <>
-inline constexpr std::array<std::string_view, 10> kNames<GroupKind> = {
+inline constexpr std::array<std::string_view, 11> kNames<GroupKind> = {
     "tensor", "pipeline",  "context",     "expert",        "data",
-    "shard",  "replicate", "expert-data", "expert-tensor", "embedding"};
+    "shard",  "replicate", "expert-data", "expert-tensor", "embedding", "secondary"};
 
 // How the groups of one kind lie on the machine. All groups of a kind run at the same time, so one node shows the load: node 0,
 // whose groups begin on it; with a placement the fullest (most ranks of one group, then most groups).

@@ -4,74 +4,24 @@
 
 #include "core/count/deepspeed_settings.hpp"
 #include "core/count/stage_traffic.hpp"
+#include "core/count/zero3_replay.hpp"
+#include "core/count/zero_parameters.hpp"
 
 namespace wireplan {
 namespace {
 
 constexpr double kFallbackBucket = 5e8;  // elements, engine.py buffered_allreduce_fallback; cannot be set
 
-// transformers registers the norms of a layer after its matrices: decides where partitions are cut.
-bool norms_come_last(const Training& training) {
-  return training.implementation.empty() || training.implementation.compare(0, 11, "huggingface") == 0;
-}
-
-struct Piece {
-  double offset = 0, elements = 0;  // place in the flat buffer
-};
-
-// Offsets of the trained tensors in the flat buffer, in gradient order. The buffer follows the order of registration; with
-// round_robin_gradients tensor i is moved to rank i mod N's part.
-std::vector<Piece> flat_pieces(const StageTraffic& t, const DeepSpeedSettings& settings) {
-  std::vector<Piece> pieces;
-  std::vector<std::size_t> flat;  // flat[j] = index into pieces of the j-th registered tensor
-  t.in_gradient_order([&](double elements, double copies, bool) {
-    pieces.insert(pieces.end(), static_cast<std::size_t>(copies), {0, elements});
-  });
-  const auto register_list = [&](const TensorList& list, std::size_t end,
-                                 bool norms_last) {  // `end`: index after the list's last tensor
-    std::size_t index = end;
-    for (const bool norms : {false, true}) {
-      index = end;
-      for (const Tensor& x : list) {
-        const bool is_norm = norms_last && x.part == Part::norm;
-        for (double copy = 0; copy < x.copies; ++copy) {
-          --index;
-          if (is_norm == norms) flat.push_back(index);
-        }
-      }
-    }
-    return index;
-  };
-  std::size_t end = register_list(t.trained_embedding, pieces.size(), false);
-  for (Count i = 0; i < t.layers.total(); ++i)
-    end =
-        register_list(t.is_moe(i) ? t.trained_moe_layer : t.trained_dense_layer, end, norms_come_last(t.plan.training));
-  register_list(t.trained_head, end, false);
-  if (settings.round_robin) {
-    const std::size_t ranks = static_cast<std::size_t>(t.ranks(GroupKind::data));
-    std::vector<std::size_t> dealt;
-    for (std::size_t rank = 0; rank < std::min(ranks, flat.size()); ++rank)
-      for (std::size_t i = rank; i < flat.size(); i += ranks) dealt.push_back(flat[i]);
-    flat = std::move(dealt);
-  }
-  double offset = 0;
-  for (const std::size_t i : flat) {
-    pieces[i].offset = offset;
-    offset += pieces[i].elements;
-  }
-  return pieces;
-}
-
 // Reduces one flushed bucket: its content as slices by owner, a new call once the slices exceed the bucket size. Only a tensor
 // larger than the bucket, which is then alone in it, makes a second call where it crosses the border of a partition.
-void reduce_bucket(StageTraffic& t, const Piece* begin, const Piece* end, double part, double bucket, Element element,
+void reduce_bucket(StageTraffic& t, const ZeroParameter* begin, const ZeroParameter* end, double part, double bucket, Element element,
                    bool overlappable) {
   const auto add = [&](double elements, double times) {
     t.add("zero-all-reduce", Collective::all_reduce, GroupKind::data, Phase::backward, elements * bytes_of(element),
           times * double(t.syncs), element, overlappable);
   };
   double total = 0;
-  for (const Piece* p = begin; p != end; ++p) total += p->elements;
+  for (const ZeroParameter* p = begin; p != end; ++p) total += p->elements;
   if (total <= bucket) return add(total, 1);
   const double head = std::min(total, (std::floor(begin->offset / part) + 1) * part - begin->offset);
   double whole = std::floor((total - head) / part);  // partitions it covers
@@ -92,17 +42,19 @@ void add_optimizer_stages(StageTraffic& t, const DeepSpeedSettings& settings) {
   const bool is_16_bit = element != Element::fp32;
   const bool stage1 = t.plan.parallel.data_sharding == DataSharding::zero1;
   const bool overlappable = t.plan.parallel.overlap.gradient_reduce || settings.overlap;
-  double total = 0;
-  t.in_gradient_order([&](double elements, double copies, bool) { total += elements * copies; });
-  const double n = t.ranks(GroupKind::data), padded = std::ceil(total / (2 * n)) * 2 * n;
+  const ZeroParameters parameters(t, settings);
+  const double padded = parameters.padded;
   const bool bf16_optimizer =
       stage1 && is_16_bit && training.gradient_dtype == DType::fp32 && !settings.offload_optimizer;
   if (bf16_optimizer) {  // one flat fp32 gradient, reduced as a 16-bit copy
     t.add("zero-all-reduce", Collective::all_reduce, GroupKind::data, Phase::after_backward, padded * bytes_of(element),
           double(t.syncs), element, false);
   } else {
-    const std::vector<Piece> pieces = flat_pieces(t, settings);
-    const double part = padded / n;
+    std::vector<ZeroParameter> pieces = parameters.ready;
+    if (stage1 && !settings.overlap)  // after backward, in the order of the model
+      for (std::size_t i = 0; i < pieces.size(); ++i)
+        pieces[i] = parameters.ready[std::size_t(parameters.registered[i])];
+    const double part = parameters.partition;
     std::size_t begin = 0;
     double held = 0;
     for (std::size_t i = 0; i <= pieces.size(); ++i) {
@@ -158,19 +110,32 @@ void add_stage3_scalars(StageTraffic& t, const DeepSpeedSettings& settings, cons
     t.add("overflow-flag", Collective::all_reduce, GroupKind::data, Phase::optimizer, 1, 1, Element::uint8, false);
 }
 
+// All gathers of some like micro-batches, the shares of forward and backward of equal size each.
+void add_gathers(StageTraffic& t, Zero3Replay& replay, Zero3Pass pass, double times) {
+  replay.run(pass);
+  const Element element = t.activation;
+  const bool overlappable = t.plan.parallel.overlap.parameter_gather;
+  const auto add = [&](const Gathers& g, GroupKind group, std::string_view forward, std::string_view backward) {
+    if (g.forward_calls > 0)
+      t.add(forward, Collective::all_gather, group, Phase::forward,
+            g.forward_elements * bytes_of(element) / g.forward_calls, g.forward_calls * times, element, overlappable);
+    if (g.backward_calls > 0)
+      t.add(backward, Collective::all_gather, group, Phase::backward,
+            g.backward_elements * bytes_of(element) / g.backward_calls, g.backward_calls * times, element,
+            overlappable);
+  };
+  add(replay.calls(), GroupKind::data, "zero3-all-gather-forward", "zero3-all-gather-backward");
+  add(replay.calls_inside(), GroupKind::secondary, "zero3-all-gather-forward-secondary",
+      "zero3-all-gather-backward-secondary");
+}
+
 void add_stage3(StageTraffic& t, const DeepSpeedSettings& settings) {
   const Element element = t.activation;
   const double size = bytes_of(element), n = t.ranks(GroupKind::data), m = double(t.micro_batches);
   const Overlap& overlap = t.plan.parallel.overlap;
-  const Gathers gathers = zero3_gathers(t, settings);
-  if (gathers.forward_calls > 0)
-    t.add("zero3-all-gather-forward", Collective::all_gather, GroupKind::data, Phase::forward,
-          gathers.forward_elements * size / gathers.forward_calls, gathers.forward_calls * m, element,
-          overlap.parameter_gather);
-  if (gathers.backward_calls > 0)
-    t.add("zero3-all-gather-backward", Collective::all_gather, GroupKind::data, Phase::backward,
-          gathers.backward_elements * size / gathers.backward_calls, gathers.backward_calls * m, element,
-          overlap.parameter_gather);
+  Zero3Replay replay(t, settings);
+  add_gathers(t, replay, Zero3Pass::first, 1);
+  if (m > 1) add_gathers(t, replay, Zero3Pass::later, m - 1);
   std::vector<double> sizes;  // in gradient order
   t.in_gradient_order([&](double elements, double copies, bool) {
     sizes.insert(sizes.end(), static_cast<std::size_t>(copies), elements);

@@ -153,14 +153,15 @@ class ShardedTraffic {
     emit(unit_of(root, joined(t.trained_embedding, t.trained_head), false), 1, false);
   }
 
-  // Final norm and head, kept after forward; a tied table joins them, and learned positions are left to the root.
+  // Final norm and head, kept after forward; a tied table joins them. What nobody names is left to the root: learned positions,
+  // and under LoRA the final norm, which the adapters' wrapper hides from the search for it.  [huggingface-transformers]
   void emit_ends() {
     const bool tied = t.plan.model.tie_word_embeddings && t.is_first && t.is_last;
-    TensorList rest, unit = t.head;
-    if (tied) {
+    TensorList rest, unit;
+    for (const Tensor& x : t.head) (t.plan.training.lora && x.part == Part::norm ? rest : unit).add(x);
+    if (tied)
       for (const Tensor& x : t.embedding) (x.cut == Cut::rows ? unit : rest).add(x);
-      emit(unit_of(rest, t.trained_embedding, false), 1, false);
-    }
+    if (rest.size() > 0) emit(unit_of(rest, tied ? t.trained_embedding : TensorList{}, false), 1, false);
     const bool again = t.plan.training.loss == Loss::chunked && details.loss_recompute.value_or(false) && !kept;
     emit(unit_of(unit, t.trained_head, false), 1, again);
   }

@@ -63,11 +63,4 @@ void add_deepspeed(StageTraffic& traffic);      // ZeRO 0 to 3
 void add_tensor_parallel(StageTraffic& traffic);
 void add_model_parallel(StageTraffic& traffic);  // context, expert, pipeline
 
-// Gathers of ZeRO-3 in one micro-batch (zero3_gathers.cpp).
-struct Gathers {
-  double forward_calls = 0, forward_elements = 0, backward_calls = 0, backward_elements = 0;
-};
-struct DeepSpeedSettings;
-Gathers zero3_gathers(const StageTraffic& traffic, const DeepSpeedSettings& settings);
-
 }  // namespace wireplan

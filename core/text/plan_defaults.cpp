@@ -127,16 +127,32 @@ void fill_overlap(Plan& plan, const PlanStated& stated, const DeepSpeedChoices& 
   if (!filled.empty()) log.assume("parallel.overlap", filled, why);
 }
 
+// What the implementation does, with the plan's details over it.
+void fill_switches(Plan& plan, const Implementation& implementation) {
+  Training& t = plan.training;
+  Switches& s = t.switches = implementation.switches;
+  s.loss = implementation.loss[static_cast<std::size_t>(t.loss)];
+  const bool is_pytorch = plan.parallel.framework == Framework::pytorch, has_master = t.master_weights_dtype.has_value();
+  const bool is_sharded = shards_parameters(plan.parallel.data_sharding) || plan.parallel.data_sharding == DataSharding::zero2;
+  // An fp32 parameter that nothing gathers in 16 bit is cast where it is used.
+  s.autocast = is_pytorch && has_master && !is_sharded && t.parameter_dtype != DType::fp32;
+  // Reductions of a mixed precision policy; without one, in the type of the parameters.
+  if (!has_master && !t.lora) s.reduce_dtype = t.parameter_dtype == DType::fp32 ? DType::fp32 : DType::bf16;
+  if (t.parameter_dtype == DType::fp32) s.reduce_dtype = DType::fp32;
+  if (t.details) apply(*t.details, s);
+}
+
 void fill_implementation(Plan& plan, const PlanStated& stated, const Presets& presets, ReadLog& log) {
   Training& t = plan.training;
   if (!stated.training.implementation) {
     t.implementation = plan.parallel.framework == Framework::megatron ? "megatron-core" : "huggingface";
     log.assume("training.implementation", t.implementation, framework_text(plan));
   }
-  if (stated.training.kernels) return;
   const std::string_view id = implementation_id(t.implementation);
   const Result<Implementation> implementation = presets.implementation(id);
   if (!implementation) return;  // an unknown one has an error already
+  fill_switches(plan, implementation.value());
+  if (stated.training.kernels) return;
   t.kernels = implementation.value().kernels;
   log.assume("training.kernels", name_of(t.kernels), "default of implementation " + std::string(id));
 }

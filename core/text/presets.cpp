@@ -9,6 +9,7 @@
 #include "core/text/read_model.hpp"
 #include "core/text/read_network.hpp"
 #include "core/text/read_node.hpp"
+#include "core/text/read_training.hpp"
 
 namespace wireplan {
 namespace {
@@ -61,6 +62,23 @@ Result<T> validated(Result<T> result, const std::string& prefix) {
   return result;
 }
 
+// Bytes per logit: {"<loss>": {"forward", "kept", "backward", "gradient"}}.
+void read_loss_bytes(Reader& r, const Json& json, std::array<LossBytes, kNames<Loss>.size()>& out) {
+  Reader kinds(r.log(), json, r.path("loss_bytes"));
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const Json* one = kinds.stated(kNames<Loss>[i]);
+    if (one == nullptr) continue;
+    Reader bytes(r.log(), *one, kinds.path(kNames<Loss>[i]));
+    for (const char* key : {"forward", "kept", "backward", "gradient"}) bytes.require(key, "bytes per logit");
+    bytes.read("forward", out[i].forward);
+    bytes.read("kept", out[i].kept);
+    bytes.read("backward", out[i].backward);
+    bytes.read("gradient", out[i].gradient);
+    bytes.finish();
+  }
+  kinds.finish();
+}
+
 Implementation read_implementation(Reader& r) {
   Implementation implementation;
   std::string text;
@@ -69,6 +87,10 @@ Implementation read_implementation(Reader& r) {
   for (const std::string_view key : {"source", "verified", "note"}) r.read(key, text);
   r.require("kernels", names_listed<Kernels>());
   r.read_name("kernels", implementation.kernels);
+  r.read_name("modules", implementation.switches.modules);
+  r.read("loss_in_forward", implementation.switches.loss_in_forward);
+  if (const Json* details = r.stated("details")) apply(read_details(r.log(), *details, r.path("details")), implementation.switches);
+  if (const Json* loss = r.stated("loss_bytes")) read_loss_bytes(r, *loss, implementation.loss);
   r.require("frameworks", "a list of frameworks");
   for (const std::string_view key : {"frameworks", "default_for"}) {
     const Json* json = r.stated(key);

@@ -18,6 +18,8 @@ struct Implementation {
   std::string id, name;
   std::vector<Framework> frameworks;
   Kernels kernels = Kernels::eager;  // unless the plan says otherwise
+  Switches switches;
+  std::array<LossBytes, kNames<Loss>.size()> loss{};  // by Loss; forward 0: the eager chain
 };
 
 // Lookup by kind ("models", "gpus", "nodes", "networks", "clusters", "scenarios", "implementations", "measurements") and id.

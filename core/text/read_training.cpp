@@ -85,31 +85,6 @@ void read_choice(Reader& r, std::string_view key, std::optional<E>& out) {
   if (r.name_stated(key, value)) out = value;
 }
 
-Details read_details(ReadLog& log, const Json& json, std::string path) {
-  Details d;
-  Reader r(log, json, std::move(path));
-  for (const Switch& s : kSwitches) {
-    bool value = false;
-    if (r.read_stated(s.key, value)) d.*s.value = value;
-  }
-  for (const Number& n : kNumbers) {
-    Count value = 0;
-    if (r.read_stated(n.key, value)) d.*n.value = value;
-  }
-  read_choice(r, "optimizer_kernel", d.optimizer_kernel);
-  read_choice(r, "norm_kernel", d.norm_kernel);
-  read_choice(r, "attention_kernel", d.attention_kernel);
-  read_choice(r, "fsdp_units", d.fsdp_units);
-  read_choice(r, "built", d.built);
-  DType dtype{};
-  if (r.dtype_stated("reduce_dtype", dtype, kGradientDtypes)) d.reduce_dtype = dtype;
-  if (r.dtype_stated("adapter_dtype", dtype, kAdapterDtypes)) d.adapter_dtype = dtype;
-  double dropout = 0;
-  if (r.read_stated("lora_dropout", dropout)) d.lora_dropout = dropout;
-  r.finish();
-  return d;
-}
-
 Json write_details(const Details& d) {
   Json j = Json::object();
   for (const Switch& s : kSwitches)
@@ -144,6 +119,31 @@ Json write_recompute(const Recompute& recompute) {
 }
 
 }  // namespace
+
+Details read_details(ReadLog& log, const Json& json, std::string path) {
+  Details d;
+  Reader r(log, json, std::move(path));
+  for (const Switch& s : kSwitches) {
+    bool value = false;
+    if (r.read_stated(s.key, value)) d.*s.value = value;
+  }
+  for (const Number& n : kNumbers) {
+    Count value = 0;
+    if (r.read_stated(n.key, value)) d.*n.value = value;
+  }
+  read_choice(r, "optimizer_kernel", d.optimizer_kernel);
+  read_choice(r, "norm_kernel", d.norm_kernel);
+  read_choice(r, "attention_kernel", d.attention_kernel);
+  read_choice(r, "fsdp_units", d.fsdp_units);
+  read_choice(r, "built", d.built);
+  DType dtype{};
+  if (r.dtype_stated("reduce_dtype", dtype, kGradientDtypes)) d.reduce_dtype = dtype;
+  if (r.dtype_stated("adapter_dtype", dtype, kAdapterDtypes)) d.adapter_dtype = dtype;
+  double dropout = 0;
+  if (r.read_stated("lora_dropout", dropout)) d.lora_dropout = dropout;
+  r.finish();
+  return d;
+}
 
 Training read_training(Reader& r, TrainingStated& stated) {
   Training t;

@@ -14,6 +14,7 @@ struct TrainingStated {
 };
 
 Training read_training(Reader& reader, TrainingStated& stated);
+Details read_details(ReadLog& log, const Json& json, std::string path);
 Json write_training(const Training& training);
 
 }  // namespace wireplan

@@ -2,12 +2,11 @@
 //
 // tests/data/count_traces.jsonl: one step of rank 0 of PyTorch (DDP, FSDP1, FSDP2, HSDP, DTensor tensor parallelism), Hugging
 // Face and DeepSpeed, run on fake tensors at full size ([framework-traces]); calls and bytes per collective, element type and
-// number of ranks. Every row must agree in calls and bytes, and have nothing the list has not, but for the rows named here.
+// number of ranks. Every row must agree in calls and bytes, and have nothing the list has not.
 #include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <map>
-#include <set>
 #include <string>
 
 #include <catch2/catch_test_macros.hpp>
@@ -18,11 +17,6 @@
 using namespace wireplan;
 
 namespace {
-
-// Not modelled: an extra all-gather without bytes (hf-070); prefetch groups of DeepSpeed 0.14 and what it keeps between
-// micro-batches (ds-038 to -061); secondary shards of ZeRO++ (ds-160).
-const std::set<std::string> kNotYet = {"hf-070", "ds-038", "ds-039", "ds-040", "ds-041", "ds-047", "ds-048",
-                                       "ds-049", "ds-050", "ds-058", "ds-060", "ds-061", "ds-160"};
 
 struct Sum {
   double calls = 0, bytes = 0;
@@ -73,11 +67,7 @@ TEST_CASE("messages: collectives of traced training code", "[count]") {
       want[c[0].get<std::string>() + " " + c[1].get<std::string>() + " " + std::to_string(c[2].get<int>())] = {
           c[3].get<double>(), c[4].get<double>()};
     const std::string text = difference(predicted(plan.value()), want);
-    if (kNotYet.contains(id)) {
-      CHECK_FALSE(text.empty());  // agrees now: take it off the list
-    } else {
-      CHECK(text == "");
-    }
+    CHECK(text == "");
     ++rows;
   }
   CHECK(rows > 100);

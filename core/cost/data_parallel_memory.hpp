@@ -1,0 +1,49 @@
+// What data parallelism allocates along a step: gathered parameters, gradients, buckets. The walk over the layers
+// (core/cost/step_memory.cpp) calls it at the borders of pieces and whenever a gradient is finished.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/cost/ledger.hpp"
+#include "core/cost/parameter_store.hpp"
+#include "core/cost/tape.hpp"
+
+namespace wireplan {
+
+// A piece of the model: the embedding, a layer, or final norm and head.
+struct Piece {
+  enum class Kind : unsigned char { embedding, layer, head } kind = Kind::layer;
+  Count layer = 0;  // of the stage
+  double bytes_of_tied_gradient = 0;
+};
+
+class DataParallelMemory {
+ public:
+  virtual ~DataParallelMemory() = default;
+  // What stays between steps.
+  virtual void start(Ledger& ledger) = 0;
+  virtual void before_micro_batch(Ledger&, bool /*is_first*/, bool /*is_last*/) {}
+  virtual void before_forward(Ledger&, const Piece&) {}
+  virtual void after_forward(Ledger&, const Piece&) {}
+  virtual void after_root_forward(Ledger&) {}
+  virtual void before_loss_backward(Ledger&) {}
+  virtual void before_backward(Ledger&, const Piece&) {}
+  virtual void gradient(Ledger&, const Piece&, const Weight&) {}
+  virtual void after_backward(Ledger&, const Piece&) {}
+  virtual void end_of_backward(Ledger&) {}
+  virtual void optimizer(Ledger&) {}
+};
+
+// One rank's pieces, with layers of the stage in order.
+struct StagePieces {
+  PieceBytes embedding, head;
+  std::vector<const PieceBytes*> layers;
+  bool has_embedding = true, has_head = true;
+};
+
+std::unique_ptr<DataParallelMemory> replicated_memory(const Plan& plan, const StagePieces& pieces);  // one rank, DDP, ZeroRedundancyOptimizer
+std::unique_ptr<DataParallelMemory> fsdp2_memory(const Plan& plan, const StagePieces& pieces);
+std::unique_ptr<DataParallelMemory> fsdp1_memory(const Plan& plan, const StagePieces& pieces);
+
+}  // namespace wireplan

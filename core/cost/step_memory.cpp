@@ -1,0 +1,442 @@
+#include "core/cost/step_memory.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "core/cost/data_parallel_memory.hpp"
+#include "core/cost/layer_tape.hpp"
+#include "core/count/parameters.hpp"
+
+namespace wireplan {
+namespace {
+
+// One kind of layer, played once.
+struct PlayedLayer {
+  PlayedLayer(const Plan& plan, const LayerKind& kind, bool is_run_again) : tape(layer_tape(plan, kind)), again(is_run_again) {
+    forward = again ? tape.forward_without_keeping() : tape.forward();
+    if (again) second = tape.forward_again();
+    tape.backward(again, backward);
+  }
+  Tape tape;
+  bool again;
+  Stretch forward, second;
+  std::vector<Stretch> backward;
+};
+
+struct LossSizes {
+  double forward = 0, kept = 0, backward = 0, gradient = 0;  // bytes
+};
+
+LossSizes eager_loss(const Plan& p, double logits, double e) {
+  LossSizes s;
+  const bool has_cap = p.model.norms_per_layer >= 4 && p.model.mlp == Mlp::geglu && p.model.qk_norm == QkNorm::none;
+  const double cap = has_cap ? e : 0;  // tanh of the soft cap stays
+  s.forward = (cap + e + (e < 4 ? 4 : 0) + 4) * logits;
+  s.kept = (cap + 4) * logits;
+  s.backward = (cap + 12) * logits;
+  s.gradient = e * logits;
+  return s;
+}
+
+class Walk {
+ public:
+  Walk(const Plan& plan, int stage, std::vector<TimelinePoint>* timeline)
+      : p_(plan), how_(plan.training.switches), bytes_(model_bytes(plan)), layers_(layers_of(plan.model)), e_(compute_bytes(plan)) {
+    (void)stage;
+    ledger_.timeline = timeline;
+    pieces_.embedding = bytes_.embedding;
+    pieces_.head = bytes_.head;
+    for (Count i = 0; i < layers_; ++i) pieces_.layers.push_back(is_moe_layer(p_.model, i) ? &bytes_.moe_layer : &bytes_.dense_layer);
+    const bool is_sharded = sharding_of(p_).shards_parameters;
+    data_ = !is_sharded ? replicated_memory(p_, pieces_) : how_.fsdp_version == 1 ? fsdp1_memory(p_, pieces_) : fsdp2_memory(p_, pieces_);
+    T_ = tokens_per_micro_batch(p_);
+    stream_ = whole_blocks(tokens_of_stream(p_) * double(p_.model.hidden_size) * stream_bytes(p_));
+    if (!p_.model.opaque) head_.emplace(computes_chunks() ? final_norm_tape(p_) : head_tape(p_));
+    if (head_) {
+      head_forward_ = head_->forward();
+      head_->backward(false, head_backward_);
+    }
+  }
+
+  StepMemory run() {
+    Ledger& l = ledger_;
+    data_->start(l);
+    l.add(Term::constants, constants());
+    StepMemory result;
+    result.between_steps = l.now;
+    const Count m = micro_batches(p_);
+    const double batch = 2 * whole_blocks(8 * T_);
+    l.add(Term::outer_activations, batch);
+    for (Count i = 0; i < m; ++i) {
+      if (i > 1 && i + 1 < m) continue;  // micro-batches between the second and the last are like the second
+      l.micro_batch = i;
+      const bool is_last = i + 1 == m;
+      const double before = l.now.total;
+      l.place = {StepPhase::forward, kNoLayer, {}};
+      data_->before_micro_batch(l, i == 0, is_last);
+      forward();
+      loss_forward();
+      if (is_last) result.after_forward = l.now.total - before;
+      loss_backward();
+      backward();
+      if (is_last) result.after_backward = l.now.total;
+    }
+    l.free(Term::outer_activations, batch);
+    // First step: its states appear here.
+    result.first_optimizer = l.now;
+    l.place = {StepPhase::optimizer, kNoLayer, {}};
+    data_->optimizer(l);
+    for (StepPhase phase : {StepPhase::forward, StepPhase::loss, StepPhase::backward, StepPhase::optimizer}) result.peaks[std::size_t(phase)] = l.peak(phase);
+    return result;
+  }
+
+ private:
+  double constants() const {
+    const double s = double(p_.training.sequence_length), d = double(p_.model.head_dim);
+    const bool is_hf = how_.modules == ModuleCode::huggingface;
+    const double mask = is_hf && how_.padding ? whole_blocks(8 * T_) : 0;
+    if (p_.model.opaque || p_.model.position != Position::rope) return mask;
+    if (how_.modules == ModuleCode::torchtitan) return whole_blocks(s * d / 2 * 8);
+    // Inverse frequencies, twice; Gemma's factor of the embedding.
+    return mask + 2 * whole_blocks(d / 2 * 4) + (p_.model.mlp == Mlp::geglu ? 512 : 0);
+  }
+  double tables() const {  // made anew in every forward
+    const double s = double(p_.training.sequence_length);
+    if (p_.model.opaque || how_.modules == ModuleCode::torchtitan) return 0;
+    if (how_.modules == ModuleCode::nanogpt || p_.model.position != Position::rope) return whole_blocks(8 * s);
+    const double d = p_.model.mla ? double(p_.model.mla->qk_rope_head_dim) : double(p_.model.head_dim);
+    return 2 * whole_blocks(s * d * stream_bytes(p_));
+  }
+  // Arguments of checkpointed layers that they do not keep otherwise: positions, masks of spelled-out attention.
+  double arguments() const {
+    if (how_.modules != ModuleCode::huggingface || p_.training.recompute.kind == RecomputeKind::none) return 0;
+    const double s = double(p_.training.sequence_length), masks = p_.model.sliding_window > 0 ? 2 : 1;
+    return whole_blocks(8 * s) + (p_.training.attention == Attention::eager ? masks * whole_blocks(e_ * s * s) : 0);
+  }
+  double embedding_mask() const {
+    return p_.training.hidden_dropout > 0 && p_.model.position == Position::learned ? whole_blocks(T_ * double(p_.model.hidden_size)) : 0;
+  }
+
+  bool runs_again(Count layer) const {
+    const Recompute& r = p_.training.recompute;
+    switch (r.kind) {
+      case RecomputeKind::none: return false;
+      case RecomputeKind::selective: case RecomputeKind::full: return true;
+      case RecomputeKind::full_layers: return layer < r.n;
+      case RecomputeKind::every: return layer % r.n == 0;
+    }
+    return false;
+  }
+  PlayedLayer& played(Count layer) {
+    const bool frozen_before = p_.training.lora.has_value() || how_.frozen_embedding;
+    const LayerKind kind{is_moe_layer(p_.model, layer), !(frozen_before && layer == 0)};
+    const bool again = runs_again(layer);
+    std::optional<PlayedLayer>& slot = played_[(kind.is_moe ? 1 : 0) + (kind.entered_needs_gradient ? 0 : 2) + (again ? 4 : 0)];
+    if (!slot) slot.emplace(p_, kind, again);
+    return *slot;
+  }
+
+  // A level of a play: what is kept stands as `term`.
+  void add(const Level& level, Term term, double sign = 1) {
+    ledger_.add(term, sign * level.kept);
+    ledger_.add(Term::operations, sign * level.work);
+    ledger_.add(Term::weight_copies, sign * level.casts);
+  }
+  void mark(const Stretch& s, Term term) {
+    add(s.highest, term);
+    ledger_.mark(s.at);
+    add(s.highest, term, -1);
+  }
+
+  void forward() {
+    Ledger& l = ledger_;
+    l.place.layer = kEmbeddingLayer;
+    data_->before_forward(l, {Piece::Kind::embedding, 0, 0});
+    l.add(Term::outer_activations, tables() + arguments() + embedding_mask());
+    l.add(Term::stream, stream_);
+    l.mark("embedding");
+    data_->after_forward(l, {Piece::Kind::embedding, 0, 0});
+    copies_until_end_ = 0;
+    for_each_layer(false);
+    l.place.layer = kNoLayer;
+    if (!head_) return;
+    const Piece piece{Piece::Kind::head, 0, 0};
+    data_->before_forward(l, piece);
+    l.clear(Term::stream);
+    mark(head_forward_, Term::outer_activations);
+    add(head_forward_.end, Term::outer_activations);
+    l.free(Term::operations, head_->result_bytes());  // the logits, which the loss accounts for
+    l.add(computes_chunks() ? Term::stream : Term::logits, head_->result_bytes());
+    data_->after_forward(l, piece);
+    if (!loss_inside()) data_->after_root_forward(l);
+  }
+
+  void layer_forward(Count layer) {
+    Ledger& l = ledger_;
+    const Piece piece{Piece::Kind::layer, layer, 0};
+    l.place.layer = layer;
+    data_->before_forward(l, piece);
+    const PlayedLayer& played_layer = played(layer);
+    const Stretch& s = played_layer.forward;
+    l.clear(Term::stream);
+    mark(s, Term::layer_activations);
+    add(s.end, Term::layer_activations);
+    const double result = played_layer.tape.result_bytes();
+    l.free(Term::operations, result);
+    l.add(Term::stream, result);
+    if (played_layer.again) copies_until_end_ += s.end.casts;
+    data_->after_forward(l, piece);
+    l.point();
+  }
+
+  void layer_backward(Count layer) {
+    Ledger& l = ledger_;
+    const Piece piece{Piece::Kind::layer, layer, 0};
+    l.place.layer = layer;
+    data_->before_backward(l, piece);
+    const PlayedLayer& played_layer = played(layer);
+    l.clear(Term::stream);
+    const Term term = played_layer.again ? Term::recomputed_activations : Term::layer_activations;
+    l.free(Term::layer_activations, played_layer.forward.end.kept);
+    if (!played_layer.again) l.free(Term::weight_copies, played_layer.forward.end.casts);
+    if (played_layer.again) mark(played_layer.second, term);
+    for (const Stretch& s : played_layer.backward) {
+      mark(s, term);
+      add(s.end, term);
+      if (s.weight.elements > 0) data_->gradient(l, piece, s.weight);
+      add(s.end, term, -1);
+    }
+    l.add(Term::stream, played_layer.backward.back().end.work);
+    data_->after_backward(l, piece);
+    l.point();
+  }
+
+  // Runs of one kind: the first three, then the rest but two at once, then the last two.
+  void for_each_layer(bool is_backward) {
+    const auto run = [&](Count i) { is_backward ? layer_backward(i) : layer_forward(i); };
+    const auto at = [&](Count k) { return is_backward ? layers_ - 1 - k : k; };
+    const Count unit = p_.parallel.fsdp_unit.kind == FsdpUnit::Kind::layers && sharding_of(p_).shards_parameters ? p_.parallel.fsdp_unit.layers : 1;
+    Count k = 0;
+    while (k < layers_) {
+      const PlayedLayer* kind = &played(at(k));
+      Count end = k + 1;
+      while (end < layers_ && &played(at(end)) == kind) ++end;
+      const Count length = end - k;
+      if (length < 7 || unit > 1) {
+        for (; k < end; ++k) run(at(k));
+        continue;
+      }
+      run(at(k));
+      run(at(k + 1));
+      const Holdings before = ledger_.now;
+      run(at(k + 2));
+      const double skipped = double(length - 5);
+      if (copies_until_end_ > 0 && !is_backward) copies_until_end_ += skipped * kind->forward.end.casts;
+      for (std::size_t t = 0; t < kTerms; ++t) {
+        const double step = ledger_.now.bytes[t] - before.bytes[t];
+        if (step != 0) ledger_.add(static_cast<Term>(t), skipped * step);
+      }
+      run(at(end - 2));
+      run(at(end - 1));
+      k = end;
+    }
+  }
+
+  // Head and loss in pieces of the sequence, one after the other; only where the code base has no coefficient of its own.
+  bool computes_chunks() const { return p_.training.loss == Loss::chunked && how_.loss_chunks > 1 && how_.loss.forward <= 0 && !p_.model.opaque; }
+
+  void loss_forward() {
+    Ledger& l = ledger_;
+    l.place = {StepPhase::loss, kNoLayer, {}};
+    const double V = double(padded_vocabulary(p_.model, p_.parallel.framework, p_.parallel.tensor));
+    const bool divided = how_.loss_parallel || p_.parallel.framework == Framework::megatron;
+    const double logits = logits_ = T_ * V / (divided ? double(p_.parallel.tensor) : 1);
+    if (computes_chunks()) return chunked_loss_forward();
+    loss_ = eager_loss(p_, logits, e_);
+    if (p_.training.loss != Loss::logits_fp32 || how_.loss.forward > 0) {
+      const LossBytes& b = how_.loss;
+      if (b.forward > 0) loss_ = {b.forward * logits, b.kept * logits, b.backward * logits, b.gradient * logits};
+    }
+    if (how_.loss_parallel && p_.parallel.tensor > 1) loss_.backward = 16 * logits;
+    l.clear(Term::logits);
+    l.add(Term::logits, loss_.forward);
+    l.mark("loss, forward");
+    l.add(Term::logits, loss_.kept - loss_.forward);
+    if (how_.logits_kept) l.add(Term::logits, e_ * logits);
+    after_loss_forward();
+  }
+
+  void after_loss_forward() {
+    Ledger& l = ledger_;
+    l.add(Term::outer_activations, loss_leftovers());
+    l.free(Term::weight_copies, copies_until_end_);  // autocast's cache goes when forward leaves it
+    if (loss_inside()) data_->after_root_forward(l);
+    l.point();
+  }
+  bool loss_inside() const { return how_.loss_in_forward || computes_chunks(); }
+  // Scalars and the shifted labels that the loss keeps.
+  double loss_leftovers() const {
+    const double b = double(p_.training.micro_batch_size), labels = b > 1 ? T_ : T_ + 1;  // of one sequence: a view of the padded ones
+    return 512 + (how_.modules == ModuleCode::huggingface ? 512 + whole_blocks(8 * labels) : 0);
+  }
+
+  // Chunks of the sequence: each chunk's head and loss run again in backward (loss_recompute), or the list of all logits is made first
+  // and every chunk keeps its log-softmax.
+  void chunked_loss_forward() {
+    Ledger& l = ledger_;
+    const double n = double(how_.loss_chunks), wide = e_ < 4 ? 4 : 0;
+    const bool copies = p_.training.micro_batch_size > 1;  // pieces of the sequence are not contiguous
+    const double hidden = l[Term::stream];
+    if (how_.loss_recompute) {
+      l.mark("loss of a chunk", Term::logits, (e_ + wide + 4) * logits_ / n + (copies ? hidden / n : 0));
+    } else {
+      l.mark("loss of the last chunk", Term::logits, (e_ + 4 + wide / n) * logits_ + (copies ? hidden : 0));
+      l.add(Term::logits, 4 * logits_);
+    }
+    after_loss_forward();
+  }
+  void chunked_loss_backward() {
+    Ledger& l = ledger_;
+    const double n = double(how_.loss_chunks), V = double(padded_vocabulary(p_.model, p_.parallel.framework, p_.parallel.tensor)) / double(p_.parallel.tensor);
+    const bool copies = p_.training.micro_batch_size > 1;
+    const Piece piece{Piece::Kind::head, 0, 0};
+    const double hidden = l[Term::stream], table = whole_blocks(e_ * V * double(p_.model.hidden_size));
+    data_->before_loss_backward(l);
+    if (!how_.loss_recompute) {
+      l.mark("loss of a chunk, backward", Term::logits, 8 * logits_ / n);
+      l.add(Term::logits, (e_ - 4) * logits_);
+    }
+    l.place = how_.loss_recompute ? Place{StepPhase::loss, kNoLayer, {}} : Place{StepPhase::backward, kNoLayer, {}};
+    data_->before_backward(l, piece);
+    double inputs = 0;  // gradients of the chunks' inputs
+    for (Count i = 0; i < how_.loss_chunks; ++i) {
+      if (how_.loss_recompute) l.mark("loss of a chunk, backward", Term::logits, 12 * logits_ / n + (copies ? hidden / n : 0));
+      const double gradient = how_.loss_recompute ? e_ * logits_ / n : 0;
+      l.mark("head of a chunk, backward", Term::operations, gradient + hidden / n + table);
+      if (i == 0) l.add(Term::unsharded_gradients, table);
+      inputs += hidden / n;
+      l.add(Term::operations, hidden / n);
+      if (!how_.loss_recompute) l.add(Term::logits, -e_ * logits_ / n);
+    }
+    l.place = {StepPhase::backward, kNoLayer, {}};
+    l.mark("join of the chunks' gradients", Term::operations, hidden);
+    l.free(Term::operations, inputs);
+    l.free(Term::unsharded_gradients, table);
+    if (p_.model.tie_word_embeddings) {
+      tied_ = table;
+      l.add(Term::unsharded_gradients, tied_);
+    } else {
+      Weight w;
+      w.elements = V * double(p_.model.hidden_size);
+      w.bytes = table;
+      data_->gradient(l, piece, w);
+    }
+    l.free(Term::stream, hidden);
+  }
+
+  void loss_backward() {
+    tied_ = 0;
+    if (computes_chunks()) chunked_loss_backward();
+    else whole_loss_backward();
+    if (!head_) return;
+    head_backward();
+  }
+
+  void whole_loss_backward() {
+    Ledger& l = ledger_;
+    data_->before_loss_backward(l);
+    l.add(Term::logits, loss_.backward - loss_.kept);
+    if (how_.loss_parallel && p_.parallel.tensor > 1) l.place.phase = StepPhase::backward;  // its backward is written in Python
+    l.mark("loss, backward");
+    l.add(Term::logits, loss_.gradient - loss_.backward);
+    l.place = {StepPhase::backward, kNoLayer, {}};
+    if (!head_) return;
+    l.free(Term::logits, head_->result_bytes());
+    data_->before_backward(l, {Piece::Kind::head, 0, 0});
+  }
+
+  void head_backward() {
+    Ledger& l = ledger_;
+    const Piece piece{Piece::Kind::head, 0, 0};
+    l.free(Term::outer_activations, head_forward_.end.kept);
+    l.free(Term::weight_copies, head_forward_.end.casts);
+    for (const Stretch& s : head_backward_) {
+      mark(s, Term::outer_activations);
+      add(s.end, Term::outer_activations);
+      if (s.weight.elements > 0) {
+        const bool is_table = s.weight.elements > double(p_.model.hidden_size) * 4;
+        if (is_table && p_.model.tie_word_embeddings) {  // waits for the embedding's own
+          tied_ = whole_blocks(s.weight.stored_bytes > 0 ? s.weight.stored_bytes : s.weight.bytes);
+          l.add(Term::unsharded_gradients, tied_);
+          l.mark("gradient");
+        } else {
+          data_->gradient(l, piece, s.weight);
+        }
+      }
+      add(s.end, Term::outer_activations, -1);
+    }
+    l.add(Term::stream, head_backward_.back().end.work);
+    data_->after_backward(l, piece);
+    l.point();
+  }
+
+  void backward() {
+    Ledger& l = ledger_;
+    for_each_layer(true);
+    l.place.layer = kEmbeddingLayer;
+    l.free(Term::outer_activations, tables() + arguments());
+    const Piece piece{Piece::Kind::embedding, 0, 0};
+    // Row-parallel embeddings of DTensor return a gradient of the whole table on every rank.
+    const bool is_replicated = p_.parallel.tensor > 1 && p_.parallel.framework == Framework::pytorch;
+    const double V = double(padded_vocabulary(p_.model, p_.parallel.framework, p_.parallel.tensor)) / (is_replicated ? 1 : double(p_.parallel.tensor));
+    const bool trained = !how_.frozen_embedding && !p_.training.lora && !p_.model.opaque;
+    if (trained) {
+      data_->before_backward(l, piece);
+      const double type = casts_weights(p_) ? 4 : e_, table = whole_blocks(V * double(p_.model.hidden_size) * type);
+      Weight w;
+      w.elements = V * double(p_.model.hidden_size);
+      w.bytes = table;
+      l.mark("gradient of the embedding", Term::operations, table);
+      l.clear(Term::stream);
+      if (tied_ > 0) {
+        // Two gradients of one table and, where the first is a view, their sum beside them.
+        const double sum = how_.modules == ModuleCode::huggingface ? table : 0;
+        l.mark("sum of the table's gradients", Term::operations, table + sum);
+        l.free(Term::unsharded_gradients, tied_);
+      }
+      data_->gradient(l, piece, w);
+      data_->after_backward(l, piece);
+    }
+    l.clear(Term::stream);
+    l.clear(Term::logits);
+    l.free(Term::outer_activations, loss_leftovers() + embedding_mask());
+    data_->end_of_backward(l);
+    l.point();
+  }
+
+  const Plan& p_;
+  const Switches& how_;
+  const ModelBytes bytes_;
+  const Count layers_;
+  const double e_;
+  StagePieces pieces_;
+  std::unique_ptr<DataParallelMemory> data_;
+  Ledger ledger_;
+  double T_ = 0, stream_ = 0, copies_until_end_ = 0, tied_ = 0, logits_ = 0;
+  std::optional<Tape> head_;
+  Stretch head_forward_;
+  std::vector<Stretch> head_backward_;
+  std::array<std::optional<PlayedLayer>, 8> played_;
+  LossSizes loss_;
+};
+
+}  // namespace
+
+const Ledger::Peak& StepMemory::highest() const {
+  return *std::max_element(peaks.begin(), peaks.end(), [](const auto& a, const auto& b) { return a.holdings.total < b.holdings.total; });
+}
+
+StepMemory step_memory(const Plan& plan, int stage, std::vector<TimelinePoint>* timeline) { return Walk(plan, stage, timeline).run(); }
+
+}  // namespace wireplan

@@ -1,0 +1,56 @@
+// What a code base does that decides bytes: the values of one release (assets/implementations), with the plan's `details` put over
+// them. Everything that models memory asks these and never an implementation's name.
+#pragma once
+
+#include <array>
+
+#include "core/describe/details.hpp"
+
+namespace wireplan {
+
+// How layers are written.
+enum class ModuleCode : unsigned char {
+  huggingface,  // norms spelled out in fp32, rotation in the type of the arithmetic, scores through SDPA or spelled out
+  torchtitan,   // rotation in complex fp32, keys and values repeated, nn.RMSNorm
+  nanogpt,      // fused q, k, v and its split views, GELU as one kernel
+  megatron,     // fused kernels of Megatron-Core and Transformer Engine
+};
+template <>
+inline constexpr std::array<std::string_view, 4> kNames<ModuleCode> = {"huggingface", "torchtitan", "nanogpt", "megatron"};
+
+// Bytes per logit that coexist, for one way to compute the loss.
+struct LossBytes {
+  double forward = 0;   // at its highest in forward
+  double kept = 0;      // from forward to backward
+  double backward = 0;  // at its highest in backward
+  double gradient = 0;  // of the logits, entering the head's backward
+  friend bool operator==(const LossBytes&, const LossBytes&) = default;
+};
+
+struct Switches {
+  ModuleCode modules = ModuleCode::huggingface;
+  LossBytes loss;               // unchunked; forward 0: the eager chain of operations, computed from the types
+  bool loss_in_forward = false;  // inside the root module's forward: FSDP frees its last gather only after it
+  bool autocast = false, gradient_clipping = true, repeat_kv = false, padding = false, logits_kept = false;
+  bool loss_recompute = false, loss_parallel = false;
+  Count loss_chunks = 8;
+  OptimizerKernel optimizer_kernel = OptimizerKernel::fused;
+  NormKernel norm_kernel = NormKernel::eager;
+  AttentionKernel attention_kernel = AttentionKernel::flash;
+  bool gradient_as_bucket_view = false;
+  Count bucket_bytes = 26214400;
+  Count fsdp_version = 2;
+  FsdpUnits fsdp_units = FsdpUnits::blocks;
+  bool reshard_last_unit = true, fsdp_backward_prefetch = true, fsdp_use_orig_params = false;
+  DType reduce_dtype = DType::fp32;
+  double lora_dropout = 0;
+  DType adapter_dtype = DType::fp32;
+  bool frozen_embedding = false;
+  Built built = Built::bf16_host;
+  friend bool operator==(const Switches&, const Switches&) = default;
+};
+
+// Puts what `details` states over the switches. Version 1 of FSDP has one unit a block and a root unless it is said otherwise.
+void apply(const Details& details, Switches& switches);
+
+}  // namespace wireplan

@@ -1,0 +1,17 @@
+// Files of runs (wireplan.runs/1): one JSON object a line, each a measurement and what was run.
+#pragma once
+
+#include <string_view>
+
+#include "core/answer/accuracy.hpp"
+#include "core/base/error.hpp"
+#include "core/text/presets.hpp"
+
+namespace wireplan {
+
+// Errors, with path "line 3", for lines that are no JSON object and for a file without a line. A row that says something this
+// version cannot use (an invalid plan, a metric it does not know, NCCL's decisions) is no error: it, or that part of it, is named
+// in `skipped`. Keys that are not known are allowed. Blank lines are passed over.
+Result<Runs> read_runs(std::string_view lines, const Presets& presets);
+
+}  // namespace wireplan

@@ -1,0 +1,10 @@
+// Runs the program brings along (wireplan.runs/1): what accuracy looks at when it is given no file.
+#pragma once
+
+#include <string_view>
+
+namespace wireplan {
+
+std::string_view reference_runs();
+
+}  // namespace wireplan
