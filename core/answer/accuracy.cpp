@@ -210,13 +210,12 @@ double relative_error(double predicted, double measured) {
 }
 
 PeakPlace predicted_peak(const StageMemory& stage) {
-  switch (stage.moment) {
-    case Moment::loss: return {PeakPhase::loss, std::nullopt};
-    case Moment::backward_last_layer:
-    case Moment::backward_first_layer: return {PeakPhase::backward, stage.layer};
-    case Moment::optimizer: return {PeakPhase::optimizer, std::nullopt};
-  }
-  return {};
+  const Place& at = stage.place;
+  if (at.phase == StepPhase::loss) return {PeakPhase::loss, std::nullopt};
+  if (at.phase == StepPhase::optimizer) return {PeakPhase::optimizer, std::nullopt};
+  const PeakPhase phase = at.phase == StepPhase::forward ? PeakPhase::forward : PeakPhase::backward;
+  if (at.layer == kNoLayer) return {phase, std::nullopt};
+  return {phase, at.layer == kEmbeddingLayer ? -1 : at.layer};
 }
 
 bool is_same_place(const PeakPlace& predicted, const PeakPlace& seen) {

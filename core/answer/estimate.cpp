@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/cost/activations.hpp"
-
 namespace wireplan {
 
 namespace {
@@ -38,13 +36,14 @@ double memory_band_share(const Plan& p, const MemoryConstants& k) {
   return p.parallel.framework == Framework::megatron ? k.band_exact : k.band_default;
 }
 
-std::string moment_text(const StageMemory& m) {
-  switch (m.moment) {
-    case Moment::loss: return "loss";
-    case Moment::optimizer: return "optimizer step";
-    case Moment::backward_last_layer: case Moment::backward_first_layer: return "backward of layer " + std::to_string(m.layer);
-  }
-  return "loss";
+std::string moment_text(const Plan& p, const Place& place) {
+  if (place.phase == StepPhase::optimizer) return "optimizer step";
+  std::string text(name_of(place.phase));
+  if (place.layer >= 0) text += " of layer " + std::to_string(place.layer);
+  else if (place.layer == kEmbeddingLayer) text += " of the embedding";
+  else if (place.phase != StepPhase::loss) text += " of the head";
+  if (micro_batches(p) > 1) text += ", micro-batch " + std::to_string(place.micro_batch + 1);
+  return text;
 }
 
 // First rank of a pipeline stage: the rank whose pipeline coordinate is the stage and whose others are zero.
@@ -81,7 +80,7 @@ void fill_memory(const Plan& p, const Constants& k, Estimate& e) {
   m.worst_rank = first_rank_of_stage(p, m.worst_stage);
   m.states = w.states;
   m.parts = w.parts;
-  m.peak_at = moment_text(w);
+  m.peak_at = moment_text(p, w.place);
 
   const double allocated = w.parts.total().value;
   // The band is that of what is estimated; states are exact and carry none.

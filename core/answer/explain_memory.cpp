@@ -1,7 +1,8 @@
 #include <algorithm>
 
 #include "core/answer/explainer.hpp"
-#include "core/cost/activations.hpp"
+#include "core/cost/layer_tape.hpp"
+#include "core/count/parameters.hpp"
 
 namespace wireplan {
 
@@ -38,40 +39,124 @@ void explain_state(const Plan& p, const std::string& key, const std::string& sym
     formula += " + F";
     values.push_back(bytes_of("F", term.frozen, kCount, "frozen base weights and their block scales"));
   }
-  out.add(path, symbol, "ceil(" + formula + ")", std::move(values), result.value, "bytes", kCount, {states_source(p)});
+  formula = "ceil(" + formula + ")";
+  if (const Bytes rest = result - term.bytes(); rest.value != 0) {
+    formula += " + d";
+    values.push_back(bytes_of("d", rest, kCount, "frozen parts, single tensors in a wider format, and rows that do not divide by the ranks"));
+  }
+  out.add(path, symbol, std::move(formula), std::move(values), result.value, "bytes", kCount, {states_source(p)});
+}
+
+// What a term of the ledger is, and where it comes from.
+struct TermText {
+  Term term;
+  const char* symbol;
+  const char* meaning;
+};
+constexpr TermText kActivationTerms[] = {{Term::in_flight, "I", "what the other micro-batches in flight keep on this stage"},
+                                         {Term::recomputed_activations, "R", "of the layer that is recomputed: what its second forward keeps"},
+                                         {Term::outer_activations, "E", "batch, rotation tables, final norm and head, scalars of the loss"},
+                                         {Term::stream, "x", "the residual stream, or its gradient, between two layers"}};
+constexpr TermText kGatheredTerms[] = {{Term::unsharded_root, "R", "parameters gathered for the whole forward and backward"},
+                                       {Term::unsharded_units, "u", "gathered parameters of the blocks in use"},
+                                       {Term::weight_copies, "c", "16-bit copies of fp32 weights that autocast keeps for the backward"}};
+constexpr TermText kCommunicationTerms[] = {{Term::gather_buffers, "g", "receive buffers of all-gathers"},
+                                            {Term::reduce_buffers, "r", "copies for the reduction of gradients"},
+                                            {Term::gradient_buckets, "b", "gradient buckets that stay"}};
+constexpr TermText kTemporaryTerms[] = {{Term::operations, "x", "results and gradients on their way inside the running layer"},
+                                        {Term::optimizer_temporaries, "o", "copies the optimizer kernel makes"},
+                                        {Term::constants, "k", "tables and buffers of the model that stay"},
+                                        {Term::workspaces, "w", "workspaces of libraries"}};
+
+// Layers of the stage whose kept tensors are alive at the peak: all of them at the loss, in backward those before the running one.
+struct KeptLayers {
+  Count dense = 0, moe = 0;
+};
+KeptLayers kept_layers(const Plan& p, const StageMemory& w, int stage) {
+  KeptLayers n;
+  if (w.place.phase == StepPhase::optimizer || w.place.layer == kEmbeddingLayer) return n;
+  const bool is_forward = w.place.phase == StepPhase::forward;
+  for (const LayerRange& range : stage_pieces(p.model, p.parallel, stage))
+    for (Count i = range.begin; i < range.end; ++i)
+      if (w.place.layer < 0 || (is_forward ? i < w.place.layer : i < w.place.layer)) ++(is_moe_layer(p.model, i) ? n.moe : n.dense);
+  return n;
+}
+
+// n·(a_1 + a_2 + …) for every kind of layer, then what is left of the one that runs.
+void explain_layers(const Plan& p, const Estimate& e, const StageMemory& w, std::string& formula, std::vector<ExplainedValue>& values) {
+  double rest = w.peak[Term::layer_activations];
+  const bool again = p.training.recompute.kind == RecomputeKind::full || p.training.recompute.kind == RecomputeKind::selective;
+  const bool all_alike = again || p.training.recompute.kind == RecomputeKind::none;
+  if (all_alike && rest > 0) {
+    const KeptLayers n = kept_layers(p, w, e.memory.worst_stage);
+    for (const bool is_moe : {false, true}) {
+      const Count count = is_moe ? n.moe : n.dense;
+      if (count == 0) continue;
+      const Tape tape = layer_tape(p, {is_moe, true});
+      std::vector<KeptTensor> tensors = again ? std::vector<KeptTensor>{{"input of the checkpointed layer", tape.entered_bytes()}} : tape.kept_tensors();
+      if (again && p.training.recompute.kind == RecomputeKind::selective) tensors.push_back({"results kept by the checkpoint's policy", tape.forward_without_keeping().end.kept - tape.entered_bytes()});
+      double sum = 0;
+      std::string list;
+      std::vector<ExplainedValue> parts;
+      for (std::size_t i = 0; i < tensors.size(); ++i) {
+        const std::string symbol = std::string(is_moe ? "m_" : "a_") + std::to_string(i + 1);
+        list += (i ? " + " : "") + symbol;
+        parts.push_back(bytes_of(symbol, Bytes(tensors[i].bytes), kCount, std::string(tensors[i].name)));
+        sum += tensors[i].bytes;
+      }
+      if (double(count) * sum > rest) continue;
+      rest -= double(count) * sum;
+      const std::string symbol = is_moe ? "n_m" : "n_d";
+      formula += symbol + "·(" + list + ") + ";
+      values.push_back(count_of(symbol, double(count), is_moe ? "mixture-of-experts layers whose kept tensors are alive" : "layers whose kept tensors are alive"));
+      values.insert(values.end(), parts.begin(), parts.end());
+    }
+  }
+  formula += "L";
+  values.push_back(bytes_of("L", Bytes(rest), kCount, "kept by the layer that runs, and by layers of another kind"));
+}
+
+template <std::size_t N>
+void add_terms(const Holdings& h, const TermText (&terms)[N], std::string& formula, std::vector<ExplainedValue>& values) {
+  for (const TermText& t : terms) {
+    formula += (formula.empty() ? "" : " + ") + std::string(t.symbol);
+    values.push_back(bytes_of(t.symbol, Bytes(h[t.term]), kCount, t.meaning));
+  }
 }
 
 void explain_parts(const Plan& p, const Estimate& e, const StageMemory& w, Explainer& out) {
   const MemoryParts& parts = e.memory.parts;
-  const MemoryTerms& t = w.terms;
+  const Holdings& h = w.peak;
   const std::string at = " at the peak, " + e.memory.peak_at;
-  const auto from_state = [&](const char* key, const char* symbol, Bytes part, Bytes state) {
-    const double share = state.value > 0 ? part / state : 0;
-    out.add(std::string("memory.parts.") + key, symbol, "a·S", {factor_of("a", share, kCount, "1 when they are alive" + at + ", else 0"), bytes_of("S", state, kCount, "what the GPU keeps of them", std::string("memory.states.") + key)},
-            part.value, "bytes", kCount, {states_source(p)});
+  const auto add = [&](const char* key, const char* symbol, std::string formula, std::vector<ExplainedValue> values, Bytes result, std::vector<std::string> sources) {
+    out.add(std::string("memory.parts.") + key, symbol, std::move(formula), std::move(values), result.value, "bytes", kEstimate, std::move(sources));
   };
-  from_state("parameters", "P", parts.parameters, w.states.parameters);
-  from_state("gradients", "G", parts.gradients, w.states.gradients);
-  from_state("master_weights", "M", parts.master_weights, w.states.master_weights);
-  from_state("optimizer_states", "O", parts.optimizer_states, w.states.optimizer_states);
-  const std::string inventory = activation_inventory(p) == ActivationInventory::fused ? "megatron-lm" : "huggingface-transformers";
-  out.add("memory.parts.activations", "A", "ceil(n_d·A_d + n_m·A_m + W + E)",
-          {factor_of("n_d", t.dense_passes, kCount, "dense layers × micro-batches alive" + at), bytes_of("A_d", t.kept_dense, kEstimate, "what one dense layer keeps of one micro-batch for its backward"),
-           factor_of("n_m", t.moe_passes, kCount, "mixture-of-experts layers × micro-batches alive"), bytes_of("A_m", t.kept_moe, kEstimate, "what one of those keeps"),
-           bytes_of("W", t.working_set, kEstimate, "one recomputed layer while its backward runs"), bytes_of("E", t.ends, kEstimate, "embedding output and final norm")},
-          parts.activations.value, "bytes", kEstimate, {"korthikanti22", inventory});
-  out.add("memory.parts.logits", "L", "ceil(x·n)", {factor_of("x", t.per_logit, kEstimate, "bytes per logit: 16-bit logits, fp32 copies and gradients that coexist"), count_of("n", t.logits, "logits of one micro-batch on the rank, tokens × vocabulary / tensor")},
-          parts.logits.value, "bytes", kEstimate, {inventory});
-  out.add("memory.parts.unsharded_parameters", "U", "ceil(b·(R + k·u))",
-          {factor_of("b", t.per_gathered, kCount, "bytes of a gathered parameter"), count_of("R", t.root, "parameters that stay gathered from forward to backward"), count_of("k", t.units, "gathered units alive: the current one, and in backward the prefetched one"),
-           count_of("u", t.unit, "parameters of the largest unit")},
-          parts.unsharded_parameters.value, "bytes", kEstimate, {"pytorch-fsdp-notes"});
-  out.add("memory.parts.communication_buffers", "B", "ceil(B_k)", {bytes_of("B_k", t.buckets, kEstimate, "gradient buckets the framework keeps beside the gradients")}, parts.communication_buffers.value, "bytes", kEstimate,
-          {p.parallel.framework == Framework::deepspeed ? "deepspeed-zero" : "pytorch-ddp-notes"});
-  out.add("memory.parts.temporary", "t", "ceil(w + g + x + o)",
-          {bytes_of("w", t.workspaces, kEstimate, "workspaces of matrix products"), bytes_of("g", t.unit_gradient, kEstimate, "gradient of the unit before it is reduced"),
-           bytes_of("x", t.transient, kEstimate, "gradients inside the running layer"), bytes_of("o", t.optimizer_temporaries, kEstimate, "copies the optimizer kernel makes")},
-          parts.temporary.value, "bytes", kEstimate, {"wireplan-definition"});
+  const auto from_state = [&](const char* key, const char* symbol, Bytes part, Bytes state, const char* rest) {
+    add(key, symbol, "S + d", {bytes_of("S", state, kCount, "what the GPU keeps of them", std::string("memory.states.") + key), bytes_of("d", part - state, kCount, rest + at)}, part, {states_source(p)});
+  };
+  from_state("parameters", "P", parts.parameters, w.states.parameters, "rounding of each tensor to blocks of 512 bytes");
+  add("gradients", "G", "g + u", {bytes_of("g", Bytes(h[Term::gradients]), kCount, "stored gradients alive" + at), bytes_of("u", Bytes(h[Term::unsharded_gradients]), kCount, "gradients still whole, before their reduction")}, parts.gradients, {states_source(p)});
+  from_state("master_weights", "M", parts.master_weights, w.states.master_weights, "rounding to blocks of 512 bytes");
+  from_state("optimizer_states", "O", parts.optimizer_states, w.states.optimizer_states, "rounding to blocks, and step counters");
+  const char* code = p.training.switches.modules == ModuleCode::megatron ? "megatron-lm" : p.training.switches.modules == ModuleCode::torchtitan ? "torchtitan" : "huggingface-transformers";
+  std::string formula;
+  std::vector<ExplainedValue> values;
+  explain_layers(p, e, w, formula, values);
+  add_terms(h, kActivationTerms, formula, values);
+  add("activations", "A", std::move(formula), std::move(values), parts.activations, {"framework-traces", code});
+  const double V = p.model.opaque ? 0 : double(padded_vocabulary(p.model, p.parallel.framework, p.parallel.tensor));
+  const double logits = tokens_per_micro_batch(p) * V;
+  add("logits", "L", logits > 0 ? "x·n" : "x", {factor_of("x", logits > 0 ? parts.logits.value / logits : parts.logits.value, kEstimate, "bytes per logit: 16-bit logits, fp32 copies and gradients that coexist" + at), count_of("n", logits, "logits of one micro-batch, tokens × vocabulary")},
+      parts.logits, {"framework-traces", code});
+  const auto add_sum = [&](const char* key, const char* symbol, const auto& terms, Bytes result, std::vector<std::string> sources) {
+    std::string sum;
+    std::vector<ExplainedValue> of;
+    add_terms(h, terms, sum, of);
+    add(key, symbol, std::move(sum), std::move(of), result, std::move(sources));
+  };
+  add_sum("unsharded_parameters", "U", kGatheredTerms, parts.unsharded_parameters, {"pytorch-fsdp-notes"});
+  add_sum("communication_buffers", "B", kCommunicationTerms, parts.communication_buffers, {p.parallel.framework == Framework::deepspeed ? "deepspeed-zero" : "pytorch-ddp-notes"});
+  add_sum("temporary", "t", kTemporaryTerms, parts.temporary, {"framework-traces"});
 }
 
 std::vector<ExplainedValue> part_values(const MemoryParts& m, const std::string& prefix) {
@@ -120,25 +205,30 @@ void explain_totals(const Plan& p, const Constants& k, const Estimate& e, const 
 
 void explain_phases(const Plan& p, const Estimate& e, const StageMemory& w, Explainer& out) {
   const std::vector<std::string> own = {"wireplan-definition"};
-  const bool keeps_gradients = p.parallel.framework != Framework::pytorch;
-  const StateBytes& s = w.states;
-  const ExplainedValue P = bytes_of("P", s.parameters, kCount, "parameters", "memory.states.parameters"), G = bytes_of("G", s.gradients, kCount, "gradients", "memory.states.gradients"),
-                       M = bytes_of("M", s.master_weights, kCount, "master weights", "memory.states.master_weights"), O = bytes_of("O", s.optimizer_states, kCount, "optimizer states", "memory.states.optimizer_states"),
-                       B = bytes_of("B", w.terms.buckets, kEstimate, "communication buffers"), W = bytes_of("W", w.terms.workspaces, kEstimate, "workspaces of matrix products"),
-                       a = factor_of("a", keeps_gradients ? 1 : 0, kCount, "1 where the framework keeps gradients between steps, else 0");
+  const ExplainedValue between = bytes_of("S", w.between_steps, kEstimate, "between steps", "memory.phases.between_steps");
   const auto phase = [&](const char* key, const char* formula, std::vector<ExplainedValue> values, Bytes result) {
     out.add(std::string("memory.phases.") + key, key, formula, std::move(values), result.value, "bytes", kEstimate, own);
   };
-  phase("load", "P + F", {P, bytes_of("F", w.load - s.parameters, kEstimate, "a second copy where every rank loads the whole model")}, w.load);
-  phase("initialize", "ceil(P + M + a·G + B)", {P, M, a, G, B}, w.initialize);
-  phase("first_step", "ceil(max(A - O_p, P + G + M + O + B + W))", {bytes_of("A", w.parts.total(), kEstimate, "peak of a steady step", "memory.phases.steady"), bytes_of("O_p", w.parts.optimizer_states, kCount, "optimizer states in it: they appear in the first optimizer step"), P, G, M, O, B, W}, w.first_step);
+  const StateBytes& s = w.states;
+  phase("load", "P + F", {bytes_of("P", s.parameters, kCount, "parameters", "memory.states.parameters"), bytes_of("F", w.load - s.parameters, kEstimate, "a second copy where every rank loads the whole model")}, w.load);
+  phase("initialize", "P + d", {bytes_of("P", s.parameters, kCount, "parameters", "memory.states.parameters"), bytes_of("d", w.initialize - s.parameters, kEstimate, "what the framework makes of them before the first step: copies, master weights, buffers")}, w.initialize);
+  phase("first_step", "S - O + d", {between, bytes_of("O", Bytes(w.idle[Term::optimizer_states]), kCount, "optimizer states: they appear in the first optimizer step"), bytes_of("d", w.first_step - w.between_steps + Bytes(w.idle[Term::optimizer_states]), kEstimate, "what the step adds at its highest moment")}, w.first_step);
   phase("steady", "A", {bytes_of("A", e.memory.allocated.value, kEstimate, "allocated at the peak", "memory.allocated_bytes")}, e.memory.steady);
-  phase("between_steps", "ceil(P + M + O + B + W + a·G)", {P, M, O, B, W, a, G}, w.between_steps);
-  phase("save", "S + U", {bytes_of("S", w.between_steps, kEstimate, "between steps", "memory.phases.between_steps"), bytes_of("U", w.save - w.between_steps, kEstimate, "largest unit, gathered for a full checkpoint")}, w.save);
-  const StageParameters& stage = e.stages[static_cast<std::size_t>(e.memory.worst_stage)];
-  const Bytes layers = stage.layers > 0 ? w.after_forward_layers : Bytes(0);
-  out.add("memory.after_forward_bytes", "A_f", "ceil(A_s + E)", {bytes_of("A_s", layers, kEstimate, "what the stage's " + std::to_string(stage.layers) + " layers keep of one micro-batch"), bytes_of("E", w.after_forward_ends, kEstimate, "final norm and what the loss keeps")}, e.memory.after_forward.value, "bytes", kEstimate, own);
-  out.add("memory.after_backward_bytes", "A_b", "ceil(P + M + O + B + W + G)", {P, M, O, B, W, G}, e.memory.after_backward.value, "bytes", kEstimate, own);
+  {
+    std::string formula;
+    std::vector<ExplainedValue> values;
+    constexpr TermText kIdle[] = {{Term::parameters, "P", "parameters"}, {Term::master_weights, "M", "master weights"}, {Term::optimizer_states, "O", "optimizer states and step counters"},
+                                  {Term::gradients, "G", "gradients that stay"}, {Term::unsharded_root, "R", "parameters that stay gathered"}, {Term::gradient_buckets, "B", "gradient buckets"},
+                                  {Term::reduce_buffers, "r", "reduction buffers"}, {Term::constants, "k", "tables and buffers of the model"}, {Term::workspaces, "w", "workspaces of libraries"}};
+    add_terms(w.idle, kIdle, formula, values);
+    double rest = w.idle.total;
+    for (const TermText& t : kIdle) rest -= w.idle[t.term];
+    values.push_back(bytes_of("d", Bytes(rest), kEstimate, "everything else that stays"));
+    phase("between_steps", (formula + " + d").c_str(), std::move(values), w.between_steps);
+  }
+  phase("save", "S + U", {between, bytes_of("U", w.save - w.between_steps, kEstimate, "largest unit, gathered for a full checkpoint")}, w.save);
+  out.add("memory.after_forward_bytes", "A_f", "A_f", {bytes_of("A_f", e.memory.after_forward, kEstimate, "alive just before the last micro-batch's backward, minus alive before its forward: what its layers, final norm, head and loss keep")}, e.memory.after_forward.value, "bytes", kEstimate, {"framework-traces"});
+  out.add("memory.after_backward_bytes", "A_b", "S + d", {between, bytes_of("d", w.after_backward - w.between_steps, kEstimate, "gradients and buffers that the end of backward leaves")}, e.memory.after_backward.value, "bytes", kEstimate, {"framework-traces"});
   out.add("memory.host_bytes", "H", "g·d", {count_of("g", p.cluster.gpus_per_node, "ranks on a node"), bytes_of("d", offloaded_bytes(p, w), kEstimate, "what one rank keeps in host memory")}, e.memory.host.value, "bytes", kEstimate, own);
 }
 

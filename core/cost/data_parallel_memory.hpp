@@ -21,6 +21,7 @@ struct Piece {
 class DataParallelMemory {
  public:
   virtual ~DataParallelMemory() = default;
+  bool is_first_step = false;  // an optimizer in backward makes its states then
   // What stays between steps.
   virtual void start(Ledger& ledger) = 0;
   virtual void before_micro_batch(Ledger&, bool /*is_first*/, bool /*is_last*/) {}
@@ -33,6 +34,8 @@ class DataParallelMemory {
   virtual void after_backward(Ledger&, const Piece&) {}
   virtual void end_of_backward(Ledger&) {}
   virtual void optimizer(Ledger&) {}
+  // What the rank keeps of each without rounding; the default is for engines whose states StateTerm counts.
+  virtual bool states(double& /*parameters*/, double& /*gradients*/, double& /*optimizer_states*/) const { return false; }
 };
 
 // One rank's pieces, with layers of the stage in order.
@@ -45,5 +48,6 @@ struct StagePieces {
 std::unique_ptr<DataParallelMemory> replicated_memory(const Plan& plan, const StagePieces& pieces);  // one rank, DDP, ZeroRedundancyOptimizer
 std::unique_ptr<DataParallelMemory> fsdp2_memory(const Plan& plan, const StagePieces& pieces);
 std::unique_ptr<DataParallelMemory> fsdp1_memory(const Plan& plan, const StagePieces& pieces);
+std::unique_ptr<DataParallelMemory> megatron_memory(const Plan& plan, int stage);
 
 }  // namespace wireplan

@@ -38,6 +38,8 @@ void ZeroBuckets::begin_backward(bool is_last) {
   peak_ = alive_;
   reduces_in_backward_ = z_.kind == ZeroKind::sharded ||
                          (z_.kind == ZeroKind::partitioned && (!z_.stage1 || (z_.settings.overlap && is_last)));
+  // The scaled loss; in 2024 it stays until the next one, or the step, is done.
+  if (z_.kind == ZeroKind::partitioned || z_.kind == ZeroKind::sharded) hold(kBlock);
   if (!z_.settings.recent) open_bucket();
 }
 
@@ -93,7 +95,31 @@ void ZeroBuckets::flush() {
   held_ = alone_ = unmoved_ = 0;
 }
 
-// All-reduces of slices by partition, a new one once the slices exceed the bucket size.
+// The largest flat copy of a flush. Slices by partition are joined, and sent once they exceed the bucket size (only those of a
+// parameter larger than the bucket do); a single slice is sent as it is.
+double ZeroBuckets::flush_copy() const {
+  const ZeroParameters& all = z_.parameters;
+  const double bucket = z_.settings.reduce_bucket, p = all.partition;
+  if (!moves_) return open_.size() > 1 ? tensor(held_, z_.E) : 0;
+  const ZeroParameter& first = all.ready[std::size_t(open_.front())];
+  if (held_ > bucket) {
+    const double head = std::min(held_, (std::floor(first.offset / p) + 1) * p - first.offset);
+    const double whole = head > bucket ? 0 : std::floor((bucket - head) / p) + 1;  // partitions that join it
+    const double call = whole > 0 ? std::min(held_, head + whole * p) : 0;
+    const double each = std::floor(bucket / p) + 1;  // partitions of a later call
+    const double later = each > 1 ? std::min(std::max(held_ - std::max(call, head), 0.0), each * p) : 0;
+    return tensor(std::max(call, later), z_.E);
+  }
+  bool is_one = true;  // all of one partition, and not of the compact buffer's
+  for (const std::int32_t i : open_) {
+    const ZeroParameter& x = all.ready[std::size_t(i)];
+    is_one = is_one && std::floor(x.offset / p) == std::floor(first.offset / p) &&
+             std::floor((x.end() - 1) / p) == std::floor(first.offset / p);
+  }
+  if (is_one && open_.size() > 1 && z_.has_compact_gradients() && is_own(first)) is_one = false;
+  return is_one ? 0 : tensor(held_, z_.E);
+}
+
 void ZeroBuckets::flush_partitioned() {
   const ZeroParameters& all = z_.parameters;
   const bool compact = z_.has_compact_gradients();
@@ -105,34 +131,11 @@ void ZeroBuckets::flush_partitioned() {
         has_own_ = true;
         hold(tensor(all.partition, 4));
       }
-  double elements = 0, largest_own = 0, rank = -1;
-  int slices = 0;
-  const auto reduce = [&] {
-    if (slices > 0) touch((slices > 1 ? tensor(elements, z_.E) : 0) + tensor(largest_own, 4));
-    elements = largest_own = 0;
-    slices = 0;
-    rank = -1;
-  };
-  if (!moves_) {
-    touch(open_.size() > 1 ? tensor(held_, z_.E) : 0);
-  } else {
-    for (const std::int32_t i : open_) {
-      const ZeroParameter& p = all.ready[std::size_t(i)];
-      for (double r = std::floor(p.offset / all.partition); r * all.partition < p.end(); ++r) {
-        const double inside = all.inside(p, r);
-        const bool is_apart = compact && r == 0;  // goes to a place of its own
-        // A slice of the same partition as the one before lengthens it; a full list is sent at a slice's end.
-        if (r != rank || is_apart) {
-          if (elements > z_.settings.reduce_bucket) reduce();
-          ++slices;
-        }
-        rank = r;
-        elements += inside;
-        if (is_apart) largest_own = std::max(largest_own, inside);
-      }
-    }
-    reduce();
-  }
+  double widened = 0;  // the rank's own slice as fp32, on its way to its place
+  if (compact)
+    for (const std::int32_t i : open_) widened = std::max(widened, tensor(all.inside(all.ready[std::size_t(i)], 0), 4));
+  touch(flush_copy() + widened);
+
   double freed = 0;
   for (const std::int32_t i : open_) {
     const ZeroParameter& p = all.ready[std::size_t(i)];
@@ -209,14 +212,15 @@ void ZeroBuckets::end_backward() {
       for (const ZeroParameter& p : z_.parameters.ready)
         if (!is_own(p)) alive_ -= tensor(p.elements, z_.E);
     // Added to those of the micro-batches before.
-    const double mine = z_.settings.offload_optimizer ? 0 : z_.after_backward() - (z_.settings.recent ? 0 : kBlock);
+    const double mine = z_.settings.offload_optimizer ? 0 : z_.own_gradients();
     if (!z_.has_compact_gradients()) {
       if (accumulated_ > 0) alive_ -= mine;
       accumulated_ = mine;
       has_own_ = false;
     }
   }
-  if (!z_.settings.recent && is_last_) hold(kBlock);  // the scaled loss
+  if ((z_.kind == ZeroKind::partitioned || z_.kind == ZeroKind::sharded) && (z_.settings.recent || !is_first_))
+    alive_ -= kBlock;
   is_first_ = false;
 }
 
@@ -224,7 +228,7 @@ void ZeroBuckets::reduce_all_at_once() {
   const ZeroParameters& all = z_.parameters;
   if (z_.kind == ZeroKind::bf16_optimizer) {
     for (const ZeroParameter& p : all.ready) touch(tensor(p.elements, 4));  // added to the flat fp32 gradient
-    touch(tensor(all.padded, z_.E));                                       // one copy for one all-reduce
+    touch(tensor(all.padded, z_.E));                                        // one copy for one all-reduce
     return;
   }
   double open = 0;

@@ -38,19 +38,19 @@ class ZeroBuckets {
  private:
   const ZeroPlan& z_;
   double bucket_bytes_ = 0;
-  bool moves_ = false;             // gradients move into a bucket
+  bool moves_ = false;  // gradients move into a bucket
   bool reduces_in_backward_ = false;
   bool is_last_ = true, has_bucket_ = false, has_own_ = false;
-  double accumulated_ = 0;         // bytes of the rank's own gradients of earlier micro-batches
-  double kept_ = 0;                // gradients kept in place (stages 0 and 1)
-  std::size_t ready_ = 0;          // gradients seen in this backward
-  bool is_first_ = true;           // first micro-batch of the step
-  double held_ = 0;                // elements in the open bucket
-  double alone_ = 0;               // bytes of the own gradient of a parameter larger than the bucket
-  double unmoved_ = 0;             // bytes of own gradients that wait in the open bucket (no contiguous buffer)
-  double left_ = 0;                // bytes freed at the end of backward only
-  double pending_ = 0;             // bytes that the next flush frees (overlap without contiguous buffer)
-  std::vector<std::int32_t> open_; // parameters in the open bucket
+  double accumulated_ = 0;          // bytes of the rank's own gradients of earlier micro-batches
+  double kept_ = 0;                 // gradients kept in place (stages 0 and 1)
+  std::size_t ready_ = 0;           // gradients seen in this backward
+  bool is_first_ = true;            // first micro-batch of the step
+  double held_ = 0;                 // elements in the open bucket
+  double alone_ = 0;                // bytes of the own gradient of a parameter larger than the bucket
+  double unmoved_ = 0;              // bytes of own gradients that wait in the open bucket (no contiguous buffer)
+  double left_ = 0;                 // bytes freed at the end of backward only
+  double pending_ = 0;              // bytes that the next flush frees (overlap without contiguous buffer)
+  std::vector<std::int32_t> open_;  // parameters in the open bucket
   double alive_ = 0, peak_ = 0;
 
   double own(std::size_t i) const;  // bytes of its gradient
@@ -65,6 +65,7 @@ class ZeroBuckets {
   void open_bucket();
   void put(std::size_t i, double bytes);
   void flush();
+  double flush_copy() const;
   void flush_partitioned();
   void flush_sharded();
   void copy_out_own(const ZeroParameter& p);

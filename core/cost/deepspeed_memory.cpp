@@ -1,6 +1,7 @@
 #include "core/cost/deepspeed_memory.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/base/blocks.hpp"
 
@@ -11,31 +12,14 @@ constexpr double kBlock = 512;
 
 double tensor(double elements, double bytes) { return whole_blocks(elements * bytes); }
 
-// Largest shards stage 3 updates at once; sub_group_size counts elements of shards.
-std::vector<double> sub_groups(const ZeroPlan& z) {
-  std::vector<double> groups;
-  double open = 0;
-  for (std::size_t i = 0; i < z.parameters.registered.size(); ++i) {
-    open += z.parameters.shard(z.parameters.ready[std::size_t(z.parameters.registered[i])]);
-    if (open < z.settings.sub_group && i + 1 < z.parameters.registered.size()) continue;
-    groups.push_back(open);
-    open = 0;
-  }
-  return groups;
-}
-
 double sum_of_groups(const ZeroPlan& z, double bytes) {
   double sum = 0;
-  for (const double g : sub_groups(z)) sum += tensor(g, bytes);
+  for (const double g : z.sub_groups()) sum += tensor(g, bytes);
   return sum;
 }
 
 double largest_gather(const ZeroPlan& z) {
   return tensor(std::ceil(z.parameters.largest / z.parameters.ranks) * z.parameters.ranks, z.E);
-}
-
-double secondary_shard(const ZeroPlan& z, const ZeroParameter& p) {
-  return z.settings.hpz > 1 ? tensor(z.parameters.shard(p) * z.parameters.ranks / z.settings.hpz, z.E) : 0;
 }
 
 ZeroBytes partitioned_states(const ZeroPlan& z) {
@@ -58,8 +42,7 @@ ZeroBytes sharded_states(const ZeroPlan& z) {
   if (!s.offload_parameters) b.parameters = tensor(z.shard_elements(), z.E);
   if (s.contiguous) b.bucket = tensor(s.reduce_bucket, z.E);
   for (const ZeroParameter& p : z.parameters.ready)
-    if (p.elements <= s.persistence_threshold)
-      b.persistent += tensor(z.parameters.shard(p) * z.parameters.ranks, z.E);
+    if (p.elements <= s.persistence_threshold) b.persistent += tensor(z.parameters.shard(p) * z.parameters.ranks, z.E);
   if (s.offload_optimizer) {
     b.scalars = s.recent ? 0 : 2 * kBlock;
     return b;
@@ -85,34 +68,35 @@ ZeroBytes stage0_states(const ZeroPlan& z) {
   return b;
 }
 
-double bytes_of_each(const ZeroPlan& z, double bytes) {
-  double sum = z.frozen_elements * bytes;
-  for (const ZeroParameter& p : z.parameters.ready) sum += tensor(p.elements, bytes);
-  return sum;
+ZeroParameter first_parameter(const ZeroPlan& z) {
+  const ZeroParameters& all = z.parameters;
+  return all.registered.empty() ? ZeroParameter{} : all.ready[std::size_t(all.registered.front())];
 }
 
 // The whole model on the device, cast there parameter by parameter where it was built in fp32.
 double peak_of_building(const ZeroPlan& z) {
   switch (z.built) {
     case Built::gpu: {
-      if (!z.is_16_bit()) return bytes_of_each(z, 4);
-      const ZeroParameter& first = z.parameters.ready[std::size_t(z.parameters.registered.front())];
-      return bytes_of_each(z, 4) + tensor(first.elements, z.E);
+      if (!z.is_16_bit()) return z.bytes_of_each(4);
+      return z.bytes_of_each(4) + tensor(first_parameter(z).elements, z.E);
     }
-    case Built::zero_init: return 0;
-    case Built::bf16_host: case Built::fp32_host: break;
+    case Built::zero_init:
+      return 0;
+    case Built::bf16_host:
+    case Built::fp32_host:
+      break;
   }
-  return bytes_of_each(z, z.E);
+  return z.bytes_of_each(z.E);
 }
 
 double stage3_initialize_peak(const ZeroPlan& z, double alive) {
   const DeepSpeedSettings& s = z.settings;
-  const std::vector<double> groups = sub_groups(z);
+  const std::vector<double>& groups = z.sub_groups();
   double whole = peak_of_building(z);
   if (z.built != Built::zero_init) {
-    const ZeroParameter& first = z.parameters.ready[std::size_t(z.parameters.registered.front())];
+    const ZeroParameter first = first_parameter(z);
     const double shard = s.offload_parameters ? 0 : tensor(z.parameters.shard(first), z.E);
-    whole = std::max(whole, bytes_of_each(z, z.E) + shard + (s.offload_optimizer ? 0 : kBlock));
+    whole = std::max(whole, z.bytes_of_each(z.E) + shard + (s.offload_optimizer ? 0 : kBlock));
   }
   double peak = whole;
   if (!s.offload_optimizer) {
@@ -136,71 +120,6 @@ double stage3_initialize_peak(const ZeroPlan& z, double alive) {
   return std::max(peak, alive + gather);
 }
 
-// The norm of one piece after the other in double precision; the results are kept until all are there.
-class NormPeak {
- public:
-  void add(double elements) {
-    most_ = std::max(most_, results_ + tensor(elements, 8));
-    results_ += kBlock;
-  }
-  double bytes() const { return most_ + kBlock; }
-
- private:
-  double most_ = 0, results_ = 0;
-};
-
-double partitioned_optimizer_peak(const ZeroPlan& z, bool is_first, double held) {
-  // Release 0.14 brings the fp32 partition to the device to cast it there.
-  if (z.settings.offload_optimizer) return held + (z.settings.recent ? kBlock : tensor(z.parameters.partition, 4));
-  if (z.kind == ZeroKind::bf16_optimizer) {  // one norm for each tensor, all kept
-    const double norms = kBlock * (double(z.parameters.ready.size()) + 7);
-    return held + std::max(norms, is_first ? 2 * tensor(z.parameters.partition, 4) + kBlock : 0);
-  }
-  NormPeak norm;
-  double pieces = 0;
-  for (const std::int32_t i : z.parameters.flat) {
-    const double inside = z.parameters.inside(z.parameters.ready[std::size_t(i)], 0);
-    if (!(inside > 0)) continue;
-    norm.add(inside);
-    pieces += 1;
-  }
-  double above = norm.bytes();
-  if (!z.has_compact_gradients()) {
-    const double flat = pieces > 1 ? tensor(z.parameters.partition, z.G) : 0;
-    above = std::max(above, flat + (z.G < 4 ? tensor(z.parameters.partition, 4) : 0) + 2 * kBlock);
-  }
-  double peak = held + above;
-  // Adam's moments join the fp32 gradient, when the pieces it was made from are gone.
-  const double loss = z.settings.recent ? 0 : kBlock;
-  if (is_first)
-    peak = std::max(peak, zero_before_first_step(z).total() + 3 * tensor(z.parameters.partition, 4) + 2 * kBlock + loss);
-  return peak;
-}
-
-double sharded_optimizer_peak(const ZeroPlan& z, bool is_first, double held, double persistent,
-                              const Zero3Remains& remains) {
-  if (z.settings.offload_optimizer) return held + remains.gathered;
-  const std::vector<double> groups = sub_groups(z);
-  double above = 0, states = 0;
-  NormPeak norm;
-  for (const std::int32_t i : z.parameters.registered) norm.add(z.parameters.shard(z.parameters.ready[std::size_t(i)]));
-  for (const double g : groups) {
-    const double flat = z.parameters.ready.size() > 1 ? tensor(g, z.G) : 0, master = tensor(g, 4);
-    const double before = is_first ? states : 0;
-    // Flat copy, its fp32 copy; then the latter alone while it is scaled and used.
-    above = std::max({above, before + flat + (z.G < 4 ? master : 0), before + master + 4 * kBlock});
-    states += 2 * master;
-    if (is_first) above = std::max(above, states + master);
-  }
-  // Persistent parameters are released first (and then have a secondary shard too).
-  double secondary = 0;
-  if (z.settings.hpz > 1)
-    for (const ZeroParameter& p : z.parameters.ready)
-      if (p.elements <= z.settings.persistence_threshold) secondary += secondary_shard(z, p);
-  return held - persistent + (is_first ? 0 : secondary) +
-         std::max(above + (2 + double(groups.size())) * kBlock, norm.bytes());
-}
-
 }  // namespace
 
 ZeroPlan::ZeroPlan(const StageTraffic& t, const DeepSpeedSettings& s)
@@ -211,11 +130,13 @@ ZeroPlan::ZeroPlan(const StageTraffic& t, const DeepSpeedSettings& s)
       micro_batches(double(t.micro_batches)) {
   const DataSharding sharding = t.plan.parallel.data_sharding;
   stage1 = sharding == DataSharding::zero1;
+  settings.hpz = t.ranks(GroupKind::secondary);  // 1 where it does not divide N
   if (E == 4) G = 4;
-  kind = sharding == DataSharding::ddp                                       ? ZeroKind::stage0
-         : shards_parameters(sharding)                                       ? ZeroKind::sharded
-         : stage1 && E < 4 && G == 4 && !settings.offload_optimizer          ? ZeroKind::bf16_optimizer
-                                                                             : ZeroKind::partitioned;
+  kind = sharding == DataSharding::ddp                              ? ZeroKind::stage0
+         : shards_parameters(sharding)                              ? ZeroKind::sharded
+         : stage1 && E < 4 && G == 4 && !settings.offload_optimizer ? ZeroKind::bf16_optimizer
+                                                                    : ZeroKind::partitioned;
+  if (t.plan.training.lora) add_frozen(t);
   if (t.plan.training.details && t.plan.training.details->built) built = *t.plan.training.details->built;
   for (const ZeroParameter& p : parameters.ready) {
     all_gradients_ += tensor(p.elements, E);
@@ -224,20 +145,59 @@ ZeroPlan::ZeroPlan(const StageTraffic& t, const DeepSpeedSettings& s)
     own_elements_ += p.elements;
     own_tensors_ += 1;
   }
+  if (kind != ZeroKind::sharded) return;
+  double open = 0;
+  for (const std::int32_t i : parameters.registered) {
+    open += parameters.shard(parameters.ready[std::size_t(i)]);
+    if (open < settings.sub_group && i != parameters.registered.back()) continue;
+    sub_groups_.push_back(open);
+    open = 0;
+  }
 }
 
-double ZeroPlan::after_backward() const {
-  const double loss = settings.recent ? 0 : kBlock;
-  if (kind == ZeroKind::stage0 || kind == ZeroKind::bf16_optimizer) return all_gradients_ + loss;
-  if (kind == ZeroKind::sharded)
-    return (settings.offload_optimizer ? kBlock * double(parameters.ready.size()) : 0) + loss;
-  if (settings.offload_optimizer) return kBlock * own_tensors_ + loss;
-  if (has_compact_gradients()) return tensor(parameters.partition, 4) + loss;
-  if (settings.contiguous) return tensor(own_elements_, E) + loss;
+// The base that adapters leave as it is: stage 3 shards it too, each tensor by itself.
+void ZeroPlan::add_frozen(const StageTraffic& t) {
+  const double base = element_bytes(t.plan.training.lora->base_dtype);
+  const auto add = [&](const TensorList& list, double times, bool is_layer) {
+    for (const Tensor& x : list) {
+      const double n = x.rows * x.columns, bytes = is_layer && x.columns > 1 ? std::min(base, E) : E;
+      const double held = kind == ZeroKind::sharded ? std::ceil(n / parameters.ranks) : n;
+      frozen_bytes += times * x.copies * whole_blocks(held * bytes);
+      frozen_elements += times * x.elements();
+    }
+  };
+  add(t.embedding, 1, false);
+  add(t.dense_layer, double(t.layers.dense), true);
+  add(t.moe_layer, double(t.layers.moe), true);
+  add(t.head, 1, false);
+}
+
+double ZeroPlan::secondary_shard(const ZeroParameter& p) const {
+  return settings.hpz > 1 ? tensor(parameters.shard(p) * parameters.ranks / settings.hpz, E) : 0;
+}
+
+double ZeroPlan::bytes_of_each(double bytes) const {
+  double sum = frozen_elements * bytes;
+  for (const ZeroParameter& p : parameters.ready) sum += tensor(p.elements, bytes);
+  return sum;
+}
+
+double ZeroPlan::own_gradients() const {
+  if (kind == ZeroKind::stage0 || kind == ZeroKind::bf16_optimizer) return all_gradients_;
+  if (kind == ZeroKind::sharded || settings.offload_optimizer) return 0;
+  if (has_compact_gradients()) return tensor(parameters.partition, 4);
+  if (settings.contiguous) return tensor(own_elements_, E);
   double sum = 0;
   for (const ZeroParameter& p : parameters.ready)
     if (parameters.inside(p, 0) > 0) sum += tensor(p.elements, E);
-  return sum + loss;
+  return sum;
+}
+
+double ZeroPlan::after_backward() const {
+  const bool scales = kind == ZeroKind::partitioned || kind == ZeroKind::sharded;
+  const double loss = scales && !settings.recent ? kBlock : 0;
+  if (!settings.offload_optimizer || !scales) return own_gradients() + loss;
+  return kBlock * (kind == ZeroKind::sharded ? double(parameters.ready.size()) : own_tensors_) + loss;
 }
 
 ZeroBytes zero_between_steps(const ZeroPlan& z) {
@@ -256,7 +216,7 @@ ZeroBytes zero_before_first_step(const ZeroPlan& z) {
   if (z.kind != ZeroKind::stage0 && b.scalars > 0 && !z.settings.offload_optimizer) b.scalars -= kBlock;
   if (z.kind == ZeroKind::sharded) {
     if (z.settings.offload_optimizer) b.scalars = z.settings.recent ? 0 : kBlock;
-    for (const ZeroParameter& p : z.parameters.ready) b.parameters += secondary_shard(z, p);
+    for (const ZeroParameter& p : z.parameters.ready) b.parameters += z.secondary_shard(p);
   }
   return b;
 }
@@ -294,27 +254,9 @@ double zero_initialize_peak(const ZeroPlan& z) {
   const bool offload = z.settings.offload_optimizer;
   // The model and its flat copy (release 0.14 flattens on the host); later the master partition and a gradient of zeros.
   const double flat = tensor(z.parameters.padded, z.E);
-  const double both = z.settings.recent ? bytes_of_each(z, z.E) + flat + (offload ? 0 : kBlock) : 0;
-  const double zeros =
-      offload || z.kind == ZeroKind::bf16_optimizer ? 0 : tensor(z.parameters.partition, 4);
+  const double both = z.settings.recent ? z.bytes_of_each(z.E) + flat + (offload ? 0 : kBlock) : 0;
+  const double zeros = offload || z.kind == ZeroKind::bf16_optimizer ? 0 : tensor(z.parameters.partition, 4);
   return std::max({built, both, alive + zeros});
-}
-
-double zero_optimizer_peak(const ZeroPlan& z, bool is_first, const Zero3Remains& remains) {
-  const ZeroBytes b = is_first ? zero_before_first_step(z) : zero_between_steps(z);
-  const double held = b.total() + z.after_backward() + (is_first ? 0 : remains.secondary);
-  switch (z.kind) {
-    case ZeroKind::stage0:
-      if (z.is_16_bit()) return held + bytes_of_each(z, 4) + tensor(z.parameters.total, 4);
-      if (is_first) return held + 2 * z.all_gradients();
-      return held + kBlock * (double(z.parameters.ready.size()) + 5);
-    case ZeroKind::sharded:
-      return sharded_optimizer_peak(z, is_first, held, b.persistent, remains);
-    case ZeroKind::partitioned:
-    case ZeroKind::bf16_optimizer:
-      break;
-  }
-  return partitioned_optimizer_peak(z, is_first, held);
 }
 
 }  // namespace wireplan

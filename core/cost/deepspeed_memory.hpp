@@ -23,16 +23,16 @@
 namespace wireplan {
 
 enum class ZeroKind : unsigned char {
-  stage0,         // 16 bit: one flat copy, unsharded master (FP16_Optimizer); fp32: no wrapper
-  partitioned,    // stages 1 and 2
-  bf16_optimizer, // stage 1 with fp32 gradients
-  sharded         // stage 3
+  stage0,          // 16 bit: one flat copy, unsharded master (FP16_Optimizer); fp32: no wrapper
+  partitioned,     // stages 1 and 2
+  bf16_optimizer,  // stage 1 with fp32 gradients
+  sharded          // stage 3
 };
 
 // Device bytes that stay between steps, by kind.
 struct ZeroBytes {
-  double parameters = 0;   // flat copy, or shards
-  double frozen = 0;       // parameters that are not trained
+  double parameters = 0;  // flat copy, or shards
+  double frozen = 0;      // parameters that are not trained
   double gradients = 0;
   double master_weights = 0;
   double optimizer_states = 0;
@@ -41,7 +41,8 @@ struct ZeroBytes {
   double staging = 0;     // gradient on its way to the host
   double scalars = 0;     // norms, flags: a block each
   double total() const {
-    return parameters + frozen + gradients + master_weights + optimizer_states + bucket + persistent + staging + scalars;
+    return parameters + frozen + gradients + master_weights + optimizer_states + bucket + persistent + staging +
+           scalars;
   }
 };
 
@@ -56,23 +57,31 @@ struct ZeroPlan {
   double E = 2, G = 2;  // bytes of a parameter, of an accumulated gradient
   double micro_batches = 1;
   Built built = Built::bf16_host;
-  double frozen_bytes = 0, frozen_elements = 0, frozen_tensors = 0;
+  double frozen_bytes = 0, frozen_elements = 0;
 
   bool is_16_bit() const { return E < 4; }
   // Stage 2 with fp32 gradients: one flat buffer for the rank's own, filled at each flush.
   bool has_compact_gradients() const {
     return kind == ZeroKind::partitioned && !stage1 && is_16_bit() && G == 4 && settings.recent;
   }
-  double own_elements() const { return own_elements_; }      // m
+  double own_elements() const { return own_elements_; }  // m
   // What the end of the last backward leaves beyond zero_between_steps: the rank's own gradients, norms on their way to the
   // host, and in 2024 the scaled loss.
   double after_backward() const;
+  double own_gradients() const;                              // of these, the gradients (offload_optimizer: none)
   double own_tensors() const { return own_tensors_; }        // parameters that touch the partition
   double all_gradients() const { return all_gradients_; }    // Σ E·n
   double shard_elements() const { return shard_elements_; }  // S
+  // Elements of shards that stage 3 updates at once: sub_group_size counts shards, not parameters.
+  const std::vector<double>& sub_groups() const { return sub_groups_; }
+
+  double bytes_of_each(double bytes) const;              // of all parameters, each a tensor of its own
+  double secondary_shard(const ZeroParameter& p) const;  // bytes of it (zero_hpz_partition_size), 0 without
 
  private:
+  void add_frozen(const StageTraffic& traffic);
   double own_elements_ = 0, own_tensors_ = 0, all_gradients_ = 0, shard_elements_ = 0;
+  std::vector<double> sub_groups_;
 };
 
 ZeroBytes zero_between_steps(const ZeroPlan& plan);

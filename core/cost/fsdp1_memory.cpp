@@ -85,6 +85,16 @@ class Fsdp1 final : public DataParallelMemory {
     l.clear(Term::unsharded_units);
     if (units_[0].bytes.trained > 0) l.clear(Term::unsharded_root);
   }
+  bool states(double& parameters, double& gradients, double& optimizer_states) const override {
+    parameters = gradients = optimizer_states = 0;
+    for (const auto& u : units_) {
+      parameters += u.bytes.raw_stored;
+      gradients += u.bytes.raw_kept_gradients;
+      optimizer_states += u.bytes.raw_states;
+    }
+    return true;
+  }
+
   void optimizer(Ledger& l) override {
     double state = 0;
     for (const Unit& u : units_) state += u.bytes.one_state;

@@ -63,7 +63,7 @@ class Fsdp2 final : public DataParallelMemory {
     if (offloads_) return;
     for (const GatheredUnit& u : units_) {
       l.add(Term::parameters, u.bytes.stored);
-      l.add(Term::optimizer_states, u.bytes.states + u.bytes.counters);
+      if (!appears_in_backward()) l.add(Term::optimizer_states, u.bytes.states + u.bytes.counters);
     }
   }
 
@@ -158,6 +158,18 @@ class Fsdp2 final : public DataParallelMemory {
     l.clear(Term::unsharded_root);
   }
 
+  bool states(double& parameters, double& gradients, double& optimizer_states) const override {
+    parameters = gradients = optimizer_states = 0;
+    if (offloads_) return true;
+    for (const auto& u : units_) {
+      parameters += u.bytes.raw_stored;
+      gradients += u.bytes.raw_kept_gradients;
+      optimizer_states += u.bytes.raw_states;
+    }
+    if (how_.optimizer_kernel == OptimizerKernel::in_backward) gradients = 0;
+    return true;
+  }
+
   void optimizer(Ledger& l) override {
     if (offloads_) {
       l.mark("step on the host");
@@ -168,13 +180,15 @@ class Fsdp2 final : public DataParallelMemory {
       state += u.bytes.one_state;
       largest = std::max(largest, u.bytes.one_state);
     }
-    if (how_.optimizer_kernel == OptimizerKernel::foreach) l.mark("square roots of the second moments", Term::optimizer_temporaries, state);
-    if (how_.optimizer_kernel == OptimizerKernel::loop) l.mark("square root of a second moment", Term::optimizer_temporaries, largest);
+    const bool is_adam = plan_.training.optimizer == Optimizer::adamw || plan_.training.optimizer == Optimizer::adam;
+    if (how_.optimizer_kernel == OptimizerKernel::foreach && is_adam) l.mark("square roots of the second moments", Term::optimizer_temporaries, state);
+    if (how_.optimizer_kernel == OptimizerKernel::loop && is_adam) l.mark("square root of a second moment", Term::optimizer_temporaries, largest);
     l.mark("step");
     l.clear(Term::gradients);
   }
 
  private:
+  bool appears_in_backward() const { return is_first_step && how_.optimizer_kernel == OptimizerKernel::in_backward; }
   static constexpr std::size_t kRoot = 0, kEmbedding = 1;
 
   bool loss_inside() const { return how_.loss_in_forward || plan_.training.loss == Loss::chunked; }
@@ -246,6 +260,7 @@ class Fsdp2 final : public DataParallelMemory {
     u.fresh = 0;
     l.add(Term::reduce_buffers, u.bytes.reduce_output);
     l.mark("reduce-scatter");
+    if (appears_in_backward()) l.add(Term::optimizer_states, u.bytes.states + u.bytes.counters);
     const bool stays = how_.optimizer_kernel != OptimizerKernel::in_backward && !offloads_;
     const bool is_new = stays && (is_first_ || !syncs_every_);
     if (casts_output_) {

@@ -6,6 +6,7 @@
 #include "core/count/parameters.hpp"
 #include "core/count/tensors.hpp"
 #include "core/cost/layer_writer.hpp"
+#include "core/cost/megatron_layer.hpp"
 #include "core/cost/parameter_store.hpp"
 
 namespace wireplan {
@@ -110,6 +111,7 @@ Ref experts_of(LayerWriter& w, Ref x);
 }  // namespace
 
 Tape layer_tape(const Plan& plan, const LayerKind& kind) {
+  if (plan.training.switches.modules == ModuleCode::megatron && !plan.model.opaque) return megatron_layer_tape(plan, kind);
   Tape tape;
   LayerWriter w(plan, tape);
   const Model& m = plan.model;
@@ -224,6 +226,7 @@ Ref experts_of(LayerWriter& w, Ref x) {
 }  // namespace
 
 Tape head_tape(const Plan& plan) {
+  if (plan.training.switches.modules == ModuleCode::megatron) return megatron_head_tape(plan);
   Tape tape;
   LayerWriter w(plan, tape);
   const Model& m = plan.model;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/cost/parameter_store.hpp"
+
 namespace wireplan {
 
 LayerWriter::LayerWriter(const Plan& p, Tape& tape_)
@@ -52,7 +54,9 @@ Ref LayerWriter::dropout(Ref x, double elements, double probability) {
 }
 
 Ref LayerWriter::adapter(Ref x, Ref base, double tokens, double in, double out) {
-  const double r = double(plan.training.lora->rank), bytes = how.adapter_dtype == DType::fp32 ? 4.0 : 2.0;
+  // Gathered by FSDP they come in the type of the arithmetic.
+  const bool is_gathered = sharding_of(plan).shards_parameters && e < 4;
+  const double r = double(plan.training.lora->rank), bytes = how.adapter_dtype == DType::fp32 && !is_gathered ? 4.0 : e < 4 ? 2.0 : 4.0;
   const bool in_fp32 = bytes == 4;
   const bool runs_autocast = how.autocast && e < 4;
   Ref y = in_fp32 ? cast(x, tokens * in, 4) : x;

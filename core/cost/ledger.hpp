@@ -19,6 +19,7 @@ enum class Term : unsigned char {
   gradients,            // stored: whole, or this rank's shard
   unsharded_gradients,  // of a unit whose reduction is still to come, or kept whole over micro-batches
   layer_activations,    // kept by layers for their backward
+  in_flight,            // the same of the other micro-batches of a pipeline
   recomputed_activations,
   outer_activations,  // batch, rotation tables, final norm and the head's input
   stream,             // the residual stream, or its gradient, between two layers
@@ -34,7 +35,7 @@ enum class Term : unsigned char {
   constants,   // tables and buffers that stay between steps
   workspaces,  // of libraries
 };
-inline constexpr std::size_t kTerms = 20;
+inline constexpr std::size_t kTerms = 21;
 
 enum class StepPhase : unsigned char { forward, loss, backward, optimizer };
 template <>
@@ -46,6 +47,7 @@ struct Place {
   StepPhase phase = StepPhase::forward;
   Count layer = kNoLayer;  // 0-based over the model, or one of the two above
   std::string_view at;     // operation
+  Count micro_batch = 0;
 };
 
 struct Holdings {
@@ -56,7 +58,6 @@ struct Holdings {
 
 struct TimelinePoint {
   Place place;
-  Count micro_batch = 0;
   double bytes = 0;
 };
 
@@ -82,6 +83,7 @@ class Ledger {
     peak.holdings = now;
     peak.place = place;
     peak.place.at = at;
+    peak.place.micro_batch = micro_batch;
   }
   // The same with `bytes` of a term that come and go inside the moment.
   void mark(std::string_view at, Term term, double bytes) {
@@ -91,7 +93,9 @@ class Ledger {
     free(term, bytes);
   }
   void point() {
-    if (timeline) timeline->push_back({place, micro_batch, now.total});
+    if (!timeline) return;
+    timeline->push_back({place, now.total});
+    timeline->back().place.micro_batch = micro_batch;
   }
 
   struct Peak {

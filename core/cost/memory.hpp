@@ -1,14 +1,14 @@
-// Bytes on one GPU: model states exactly, activations by an inventory of saved tensors, and the moment of the step at which
-// their sum is largest. Provisional except for the states; the estimate says so in its notes.
+// Bytes on one GPU: model states exactly, and the highest moment of a step (core/cost/step_memory.hpp).
 //
 // Notation: P parameters of the stage on one rank before data sharding, X those of its routed experts, N and M the ranks that
-// share a sharded state (dense, experts); T tokens of a micro-batch, t tensor, V padded vocabulary, m micro-batches.
+// share a sharded state (dense, experts).
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "core/base/units.hpp"
+#include "core/cost/ledger.hpp"
 #include "core/count/parameters.hpp"
 #include "core/describe/plan.hpp"
 
@@ -49,30 +49,18 @@ struct MemoryParts {
   }
 };
 
-enum class Moment : unsigned char { loss, backward_last_layer, backward_first_layer, optimizer };
-
-// What the parts of the peak are made of, for explanation. activations = dense_passes·kept_dense + moe_passes·kept_moe +
-// working_set + ends;  logits = per_logit·logits;  unsharded_parameters = per_gathered·(root + units·unit).
-struct MemoryTerms {
-  double dense_passes = 0, moe_passes = 0;  // layers × micro-batches alive
-  Bytes kept_dense, kept_moe;               // one layer, one micro-batch
-  Bytes working_set;                        // one recomputed layer while its backward runs
-  Bytes ends;                               // embedding output, final norm
-  double per_logit = 0, logits = 0;
-  double per_gathered = 0, root = 0, units = 0, unit = 0;
-  Bytes buckets;
-  Bytes workspaces, unit_gradient, transient, optimizer_temporaries;
-};
+// Of which part a term of the ledger is.
+MemoryParts parts_of(const Holdings& holdings);
 
 struct StageMemory {
   StateBytes states;
   StateTerm parameter_term, gradient_term, master_term, optimizer_term;
-  MemoryParts parts;       // at the peak
-  MemoryTerms terms;       // at the peak
-  Moment moment = Moment::loss;
-  Count layer = 0;         // of the backward moments, 0-based over the model
+  Holdings peak;     // what is alive at the highest moment of a steady step, whole bytes
+  Place place;       // that moment
+  MemoryParts parts;  // the same by part
+  Holdings idle;      // what stays between steps
+  double states_absent_before = 0;  // optimizer states in the peak that the first step has not yet
   Bytes after_forward, after_backward, between_steps, load, initialize, first_step, save;
-  Bytes after_forward_layers, after_forward_ends;  // after_forward = ceil of their sum
 };
 
 // Memory of the fullest rank of every pipeline stage, first to last. `trained`: what of the stages is trained (adapters only

@@ -25,6 +25,9 @@ PieceBytes& PieceBytes::operator+=(const PieceBytes& o) {
   gathered += o.gathered;
   gather_buffer += o.gather_buffer;
   raw_gradients += o.raw_gradients;
+  raw_stored += o.raw_stored;
+  raw_states += o.raw_states;
+  raw_kept_gradients += o.raw_kept_gradients;
   copies += o.copies;
   return *this;
 }
@@ -33,7 +36,7 @@ PieceBytes PieceBytes::times(double n) const {
   PieceBytes r = *this;
   for (double PieceBytes::* field : {&PieceBytes::elements, &PieceBytes::trained, &PieceBytes::trained_tensors, &PieceBytes::stored, &PieceBytes::states,
                                      &PieceBytes::counters, &PieceBytes::one_state, &PieceBytes::gradients, &PieceBytes::whole_gradients,
-                                     &PieceBytes::reduce_input, &PieceBytes::reduce_output, &PieceBytes::gathered, &PieceBytes::gather_buffer, &PieceBytes::raw_gradients, &PieceBytes::copies})
+                                     &PieceBytes::reduce_input, &PieceBytes::reduce_output, &PieceBytes::gathered, &PieceBytes::gather_buffer, &PieceBytes::raw_gradients, &PieceBytes::raw_stored, &PieceBytes::raw_states, &PieceBytes::raw_kept_gradients, &PieceBytes::copies})
     r.*field *= n;
   return r;
 }
@@ -65,18 +68,21 @@ PieceBytes piece_bytes(const Plan& p, const TensorList& tensors, const Sharding&
   const double state = element_bytes(p.training.optimizer_state_dtype);
   const double per_parameter = optimizer_state_bytes_per_parameter(p), states = is_adam ? 2 : per_parameter > 0 ? per_parameter / state : 0;
   const double reduce = s.shards_parameters ? element_bytes(how.reduce_dtype) : gradient;
-  const auto add = [&](const Tensor& x, bool trains, double stored_width, double state_width) {
+  const auto add = [&](const Tensor& x, bool trains, double stored_width, double state_width, bool is_wide = false) {
     const double rows = x.rows, columns = x.columns, n = rows * columns, copies = x.copies;
     const double share = std::ceil(rows / ranks) * columns, padded = share * ranks;
     b.elements += n * copies;
     b.gathered += copies * whole_blocks(n * e);
     b.gather_buffer += copies * padded * e;
+    b.raw_stored += copies * (s.shards_parameters ? share : n) * stored_width;
     b.stored += copies * whole_blocks((s.shards_parameters ? share : n) * stored_width);
     if (x.columns > 1) b.copies += copies * whole_blocks(2 * n);
     if (!trains) return;
     b.trained += n * copies;
     b.trained_tensors += copies;
     const double kept = s.shards_optimizer && s.shards_parameters ? share : s.shards_optimizer ? n / ranks : n;
+    b.raw_states += copies * states * kept * state_width;
+    b.raw_kept_gradients += copies * (s.shards_gradients ? share : n) * (is_wide ? 4 : gradient);
     b.states += copies * states * whole_blocks(kept * state_width);
     if (x.columns > 1) b.one_state += copies * whole_blocks(kept * state_width);
     if (has_counters && is_adam) b.counters += copies * 512;
@@ -91,7 +97,7 @@ PieceBytes piece_bytes(const Plan& p, const TensorList& tensors, const Sharding&
   const bool wide_router = p.model.mla && how.modules == ModuleCode::huggingface && stored < 4;
   for (const Tensor& x : tensors) {
     const bool is_wide = wide_router && x.part == Part::router;
-    add(x, is_trained && !is_frozen && !x.is_buffer, is_wide ? 4 : stored, is_wide ? 4 : state);
+    add(x, is_trained && !is_frozen && !x.is_buffer, is_wide ? 4 : stored, is_wide ? 4 : state, is_wide);
   }
   if (is_frozen) {
     const double width = how.adapter_dtype == DType::fp32 ? 4 : 2;
@@ -110,6 +116,7 @@ PieceBytes piece_bytes(const Plan& p, const TensorList& tensors, const Sharding&
           position += adapter.elements();
         }
       }
+      b.raw_states = states * held * state;
       b.states = states * whole_blocks(held * state);
       b.one_state = whole_blocks(held * state);
     }
@@ -125,13 +132,16 @@ PieceBytes one_flat_parameter(const Plan& p, const PieceBytes& unit) {
   const Switches& how = p.training.switches;
   const double ranks = double(shard_ranks(p)), share = std::ceil(b.elements / ranks), e = compute_bytes(p);
   b.gather_buffer = b.gathered = whole_blocks(share * ranks * e);
-  b.stored = whole_blocks(share * stored_bytes(p));
+  b.raw_stored = share * stored_bytes(p);
+  b.stored = whole_blocks(b.raw_stored);
+  b.raw_kept_gradients = b.trained > 0 ? share * (p.training.lora ? e : element_bytes(p.training.gradient_dtype)) : 0;
   b.gradients = whole_blocks(share * (p.training.lora ? e : element_bytes(p.training.gradient_dtype)));
   b.reduce_input = whole_blocks(share * ranks * element_bytes(how.reduce_dtype));
   b.reduce_output = whole_blocks(share * element_bytes(how.reduce_dtype));
   if (how.fsdp_use_orig_params || b.trained <= 0) return b;
   const double state = element_bytes(p.training.optimizer_state_dtype), states = optimizer_state_bytes_per_parameter(p) / state;
   b.one_state = whole_blocks(share * state);
+  b.raw_states = states * share * state;
   b.states = states * b.one_state;
   b.counters = b.counters > 0 ? 512 : 0;
   b.trained_tensors = 1;

@@ -19,7 +19,8 @@ struct PieceBytes {
   double reduce_output = 0;            // this rank's share of it
   double gathered = 0;                 // whole parameters in the type of the arithmetic, tensor by tensor
   double gather_buffer = 0;            // the same as one buffer with its padding
-  double raw_gradients = 0;            // without the blocks' rounding
+  double raw_gradients = 0;            // whole, without the blocks' rounding
+  double raw_stored = 0, raw_states = 0, raw_kept_gradients = 0;  // of stored, states and gradients, without it
   double copies = 0;                   // 16-bit copies of matrices under autocast
 
   PieceBytes& operator+=(const PieceBytes& other);

@@ -6,6 +6,7 @@
 
 #include "core/cost/data_parallel_memory.hpp"
 #include "core/cost/layer_tape.hpp"
+#include "core/cost/memory.hpp"
 #include "core/count/parameters.hpp"
 
 namespace wireplan {
@@ -41,18 +42,31 @@ LossSizes eager_loss(const Plan& p, double logits, double e) {
 
 class Walk {
  public:
-  Walk(const Plan& plan, int stage, std::vector<TimelinePoint>* timeline)
-      : p_(plan), how_(plan.training.switches), bytes_(model_bytes(plan)), layers_(layers_of(plan.model)), e_(compute_bytes(plan)) {
-    (void)stage;
+  Walk(const Plan& plan, int stage, std::vector<TimelinePoint>* timeline, bool is_first_step)
+      : p_(plan), how_(plan.training.switches), bytes_(model_bytes(plan)), stage_(stage), e_(compute_bytes(plan)) {
     ledger_.timeline = timeline;
-    pieces_.embedding = bytes_.embedding;
-    pieces_.head = bytes_.head;
-    for (Count i = 0; i < layers_; ++i) pieces_.layers.push_back(is_moe_layer(p_.model, i) ? &bytes_.moe_layer : &bytes_.dense_layer);
+    const StageLayers held = stage_layers(p_.model, p_.parallel, stage);
+    has_embedding_ = held.embeddings > 0;
+    has_head_ = held.heads > 0 && !p_.model.opaque;
+    for (int i = 0; i < held.embeddings; ++i) pieces_.embedding += bytes_.embedding;
+    for (int i = 0; i < held.heads; ++i) pieces_.head += bytes_.head;
+    const bool tied_copy = has_tied_copies(p_.model, p_.parallel) && held.heads > 0 && held.embeddings == 0;
+    if (tied_copy) pieces_.head += bytes_.embedding;  // a second table
+    const bool has_copies = p_.parallel.pipeline > 1 && p_.parallel.pipeline_schedule == PipelineSchedule::dualpipe;
+    const std::vector<LayerRange> ranges = stage_pieces(p_.model, p_.parallel, stage);
+    for (const LayerRange& range : ranges)
+      for (Count i = range.begin; i < range.end; ++i) {
+        pieces_.layers.push_back(is_moe_layer(p_.model, i) ? &bytes_.moe_layer : &bytes_.dense_layer);
+        if (!has_copies || &range == &ranges.front()) order_.push_back(i);  // of two copies a micro-batch sees one
+      }
+    layers_ = Count(order_.size());
     const bool is_sharded = sharding_of(p_).shards_parameters;
-    data_ = !is_sharded ? replicated_memory(p_, pieces_) : how_.fsdp_version == 1 ? fsdp1_memory(p_, pieces_) : fsdp2_memory(p_, pieces_);
+    const bool is_megatron = p_.parallel.framework == Framework::megatron && !is_sharded;
+    data_ = is_megatron ? megatron_memory(p_, stage) : !is_sharded ? replicated_memory(p_, pieces_) : how_.fsdp_version == 1 ? fsdp1_memory(p_, pieces_) : fsdp2_memory(p_, pieces_);
+    data_->is_first_step = is_first_step;
     T_ = tokens_per_micro_batch(p_);
     stream_ = whole_blocks(tokens_of_stream(p_) * double(p_.model.hidden_size) * stream_bytes(p_));
-    if (!p_.model.opaque) head_.emplace(computes_chunks() ? final_norm_tape(p_) : head_tape(p_));
+    if (has_head_) head_.emplace(computes_chunks() ? final_norm_tape(p_) : head_tape(p_));
     if (head_) {
       head_forward_ = head_->forward();
       head_->backward(false, head_backward_);
@@ -73,18 +87,20 @@ class Walk {
       l.micro_batch = i;
       const bool is_last = i + 1 == m;
       const double before = l.now.total;
+      const double others = is_last && m == 1 ? 0 : i > 0 || m == 1 ? in_flight() : 0;
+      l.add(Term::in_flight, others);
       l.place = {StepPhase::forward, kNoLayer, {}};
       data_->before_micro_batch(l, i == 0, is_last);
       forward();
       loss_forward();
-      if (is_last) result.after_forward = l.now.total - before;
+      if (is_last) result.after_forward = l.now.total - before - others;
       loss_backward();
       backward();
+      l.free(Term::in_flight, others);
       if (is_last) result.after_backward = l.now.total;
     }
     l.free(Term::outer_activations, batch);
-    // First step: its states appear here.
-    result.first_optimizer = l.now;
+    result.knows_states = data_->states(result.parameters, result.gradients, result.optimizer_states);
     l.place = {StepPhase::optimizer, kNoLayer, {}};
     data_->optimizer(l);
     for (StepPhase phase : {StepPhase::forward, StepPhase::loss, StepPhase::backward, StepPhase::optimizer}) result.peaks[std::size_t(phase)] = l.peak(phase);
@@ -115,14 +131,15 @@ class Walk {
     return whole_blocks(8 * s) + (p_.training.attention == Attention::eager ? masks * whole_blocks(e_ * s * s) : 0);
   }
   double embedding_mask() const {
-    return p_.training.hidden_dropout > 0 && p_.model.position == Position::learned ? whole_blocks(T_ * double(p_.model.hidden_size)) : 0;
+    return p_.training.hidden_dropout > 0 && p_.model.position == Position::learned && has_embedding_ ? whole_blocks(T_ * double(p_.model.hidden_size)) : 0;
   }
 
   bool runs_again(Count layer) const {
     const Recompute& r = p_.training.recompute;
     switch (r.kind) {
       case RecomputeKind::none: return false;
-      case RecomputeKind::selective: case RecomputeKind::full: return true;
+      case RecomputeKind::selective: return how_.modules != ModuleCode::megatron;  // attention alone: part of its tape
+      case RecomputeKind::full: return true;
       case RecomputeKind::full_layers: return layer < r.n;
       case RecomputeKind::every: return layer % r.n == 0;
     }
@@ -130,11 +147,21 @@ class Walk {
   }
   PlayedLayer& played(Count layer) {
     const bool frozen_before = p_.training.lora.has_value() || how_.frozen_embedding;
-    const LayerKind kind{is_moe_layer(p_.model, layer), !(frozen_before && layer == 0)};
+    const Count global = order_[std::size_t(layer)];
+    const LayerKind kind{is_moe_layer(p_.model, global), !(frozen_before && global == 0)};
     const bool again = runs_again(layer);
     std::optional<PlayedLayer>& slot = played_[(kind.is_moe ? 1 : 0) + (kind.entered_needs_gradient ? 0 : 2) + (again ? 4 : 0)];
     if (!slot) slot.emplace(p_, kind, again);
     return *slot;
+  }
+
+  // What the other micro-batches in flight keep at the stage's deepest point.
+  double in_flight() {
+    const double passes = layer_passes_in_flight(p_, stage_, Count(pieces_.layers.size())) - double(layers_);
+    if (passes <= 0) return 0;
+    double kept = 0;
+    for (Count i = 0; i < layers_; ++i) kept += played(i).forward.end.kept;
+    return passes * kept / double(layers_);
   }
 
   // A level of a play: what is kept stands as `term`.
@@ -151,16 +178,23 @@ class Walk {
 
   void forward() {
     Ledger& l = ledger_;
-    l.place.layer = kEmbeddingLayer;
-    data_->before_forward(l, {Piece::Kind::embedding, 0, 0});
     l.add(Term::outer_activations, tables() + arguments() + embedding_mask());
-    l.add(Term::stream, stream_);
-    l.mark("embedding");
-    data_->after_forward(l, {Piece::Kind::embedding, 0, 0});
+    if (has_embedding_) {
+      l.place.layer = kEmbeddingLayer;
+      data_->before_forward(l, {Piece::Kind::embedding, 0, 0});
+      l.add(Term::stream, stream_);
+      l.mark("embedding");
+      data_->after_forward(l, {Piece::Kind::embedding, 0, 0});
+    } else {
+      l.add(Term::stream, stream_);  // received from the stage before
+    }
     copies_until_end_ = 0;
     for_each_layer(false);
     l.place.layer = kNoLayer;
-    if (!head_) return;
+    if (!has_head_) {
+      data_->after_root_forward(l);
+      return;
+    }
     const Piece piece{Piece::Kind::head, 0, 0};
     data_->before_forward(l, piece);
     l.clear(Term::stream);
@@ -172,10 +206,11 @@ class Walk {
     if (!loss_inside()) data_->after_root_forward(l);
   }
 
+  // `layer` counts within the stage.
   void layer_forward(Count layer) {
     Ledger& l = ledger_;
     const Piece piece{Piece::Kind::layer, layer, 0};
-    l.place.layer = layer;
+    l.place.layer = order_[std::size_t(layer)];
     data_->before_forward(l, piece);
     const PlayedLayer& played_layer = played(layer);
     const Stretch& s = played_layer.forward;
@@ -193,7 +228,7 @@ class Walk {
   void layer_backward(Count layer) {
     Ledger& l = ledger_;
     const Piece piece{Piece::Kind::layer, layer, 0};
-    l.place.layer = layer;
+    l.place.layer = order_[std::size_t(layer)];
     data_->before_backward(l, piece);
     const PlayedLayer& played_layer = played(layer);
     l.clear(Term::stream);
@@ -248,6 +283,10 @@ class Walk {
 
   void loss_forward() {
     Ledger& l = ledger_;
+    if (!has_head_) {
+      l.free(Term::weight_copies, copies_until_end_);
+      return;
+    }
     l.place = {StepPhase::loss, kNoLayer, {}};
     const double V = double(padded_vocabulary(p_.model, p_.parallel.framework, p_.parallel.tensor));
     const bool divided = how_.loss_parallel || p_.parallel.framework == Framework::megatron;
@@ -261,7 +300,8 @@ class Walk {
     if (how_.loss_parallel && p_.parallel.tensor > 1) loss_.backward = 16 * logits;
     l.clear(Term::logits);
     l.add(Term::logits, loss_.forward);
-    l.mark("loss, forward");
+    // A frozen head does not keep its input; the caller's variable does until the forward ends.
+    l.mark("loss, forward", Term::operations, p_.training.lora && how_.modules == ModuleCode::huggingface ? whole_blocks(e_ * T_ * double(p_.model.hidden_size)) : 0);
     l.add(Term::logits, loss_.kept - loss_.forward);
     if (how_.logits_kept) l.add(Term::logits, e_ * logits);
     after_loss_forward();
@@ -337,9 +377,12 @@ class Walk {
 
   void loss_backward() {
     tied_ = 0;
+    if (!has_head_) {
+      ledger_.place = {StepPhase::backward, kNoLayer, {}};
+      return;  // the gradient of what left comes from the next stage, in the place of what left
+    }
     if (computes_chunks()) chunked_loss_backward();
     else whole_loss_backward();
-    if (!head_) return;
     head_backward();
   }
 
@@ -351,7 +394,6 @@ class Walk {
     l.mark("loss, backward");
     l.add(Term::logits, loss_.gradient - loss_.backward);
     l.place = {StepPhase::backward, kNoLayer, {}};
-    if (!head_) return;
     l.free(Term::logits, head_->result_bytes());
     data_->before_backward(l, {Piece::Kind::head, 0, 0});
   }
@@ -366,7 +408,7 @@ class Walk {
       add(s.end, Term::outer_activations);
       if (s.weight.elements > 0) {
         const bool is_table = s.weight.elements > double(p_.model.hidden_size) * 4;
-        if (is_table && p_.model.tie_word_embeddings) {  // waits for the embedding's own
+        if (is_table && p_.model.tie_word_embeddings && has_embedding_) {  // waits for the embedding's own
           tied_ = whole_blocks(s.weight.stored_bytes > 0 ? s.weight.stored_bytes : s.weight.bytes);
           l.add(Term::unsharded_gradients, tied_);
           l.mark("gradient");
@@ -390,7 +432,7 @@ class Walk {
     // Row-parallel embeddings of DTensor return a gradient of the whole table on every rank.
     const bool is_replicated = p_.parallel.tensor > 1 && p_.parallel.framework == Framework::pytorch;
     const double V = double(padded_vocabulary(p_.model, p_.parallel.framework, p_.parallel.tensor)) / (is_replicated ? 1 : double(p_.parallel.tensor));
-    const bool trained = !how_.frozen_embedding && !p_.training.lora && !p_.model.opaque;
+    const bool trained = !how_.frozen_embedding && !p_.training.lora && has_embedding_ && !p_.model.opaque;
     if (trained) {
       data_->before_backward(l, piece);
       const double type = casts_weights(p_) ? 4 : e_, table = whole_blocks(V * double(p_.model.hidden_size) * type);
@@ -410,7 +452,7 @@ class Walk {
     }
     l.clear(Term::stream);
     l.clear(Term::logits);
-    l.free(Term::outer_activations, loss_leftovers() + embedding_mask());
+    l.free(Term::outer_activations, (has_head_ ? loss_leftovers() : 0) + embedding_mask());
     data_->end_of_backward(l);
     l.point();
   }
@@ -418,8 +460,11 @@ class Walk {
   const Plan& p_;
   const Switches& how_;
   const ModelBytes bytes_;
-  const Count layers_;
+  const int stage_;
   const double e_;
+  std::vector<Count> order_;  // layers of the stage, by their number in the model
+  Count layers_ = 0;
+  bool has_embedding_ = true, has_head_ = true;
   StagePieces pieces_;
   std::unique_ptr<DataParallelMemory> data_;
   Ledger ledger_;
@@ -437,6 +482,8 @@ const Ledger::Peak& StepMemory::highest() const {
   return *std::max_element(peaks.begin(), peaks.end(), [](const auto& a, const auto& b) { return a.holdings.total < b.holdings.total; });
 }
 
-StepMemory step_memory(const Plan& plan, int stage, std::vector<TimelinePoint>* timeline) { return Walk(plan, stage, timeline).run(); }
+StepMemory step_memory(const Plan& plan, int stage, std::vector<TimelinePoint>* timeline) { return Walk(plan, stage, timeline, false).run(); }
+
+double first_step_peak(const Plan& plan, int stage) { return Walk(plan, stage, nullptr, true).run().highest().holdings.total; }
 
 }  // namespace wireplan

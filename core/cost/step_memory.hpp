@@ -15,11 +15,15 @@ namespace wireplan {
 struct StepMemory {
   std::array<Ledger::Peak, 4> peaks{};   // by StepPhase
   Holdings between_steps;
-  Holdings first_optimizer;              // of the first step: states appear
   double after_forward = 0;              // alive before the last micro-batch's backward minus before its forward
   double after_backward = 0;
+  bool knows_states = false;             // the three below: what the rank keeps, without rounding
+  double parameters = 0, gradients = 0, optimizer_states = 0;
   const Ledger::Peak& highest() const;
 };
+
+// Highest moment of the first step when the optimizer's states appear during its backward.
+double first_step_peak(const Plan& plan, int stage);
 
 StepMemory step_memory(const Plan& plan, int stage, std::vector<TimelinePoint>* timeline = nullptr);
 

@@ -55,6 +55,7 @@ DeepSpeedSettings deepspeed_settings(const Plan& plan) {
   read(zero, "round_robin_gradients", s.round_robin);
   read(zero, "contiguous_gradients", s.contiguous);
   read(zero, "reduce_scatter", s.reduce_scatter);
+  read(zero, "memory_efficient_linear", s.efficient_linear);
   read(zero, "zero_hpz_partition_size", s.hpz, 0);
   s.offload_optimizer = s.offload_optimizer || offloads(zero, "offload_optimizer");
   s.offload_parameters = s.offload_parameters || offloads(zero, "offload_param");

@@ -15,9 +15,10 @@ struct DeepSpeedSettings {
   bool overlap = false;                // overlap_comm
   bool round_robin = false;            // round_robin_gradients
   bool contiguous = true;              // contiguous_gradients
+  bool efficient_linear = true;        // memory_efficient_linear, stage 3
   bool reduce_scatter = true;          // stage 3: false reduces whole buckets
   bool recent = true;  // a release of 2025 or later: overflow is checked in bf16 too, recomputation stops early
-  double hpz = 1;       // zero_hpz_partition_size: ranks of a group that keeps a second copy of sharded parameters, stage 3
+  double hpz = 1;  // zero_hpz_partition_size: ranks of a group that keeps a second copy of sharded parameters, stage 3
   bool offload_optimizer = false, offload_parameters = false;
 };
 

@@ -26,8 +26,8 @@ enum class GroupKind : unsigned char {
 };
 template <>
 inline constexpr std::array<std::string_view, 11> kNames<GroupKind> = {
-    "tensor", "pipeline",  "context",     "expert",        "data",
-    "shard",  "replicate", "expert-data", "expert-tensor", "embedding", "secondary"};
+    "tensor",    "pipeline",    "context",       "expert",    "data",     "shard",
+    "replicate", "expert-data", "expert-tensor", "embedding", "secondary"};
 
 // How the groups of one kind lie on the machine. All groups of a kind run at the same time, so one node shows the load: node 0,
 // whose groups begin on it; with a placement the fullest (most ranks of one group, then most groups).

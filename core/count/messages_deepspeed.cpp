@@ -14,8 +14,8 @@ constexpr double kFallbackBucket = 5e8;  // elements, engine.py buffered_allredu
 
 // Reduces one flushed bucket: its content as slices by owner, a new call once the slices exceed the bucket size. Only a tensor
 // larger than the bucket, which is then alone in it, makes a second call where it crosses the border of a partition.
-void reduce_bucket(StageTraffic& t, const ZeroParameter* begin, const ZeroParameter* end, double part, double bucket, Element element,
-                   bool overlappable) {
+void reduce_bucket(StageTraffic& t, const ZeroParameter* begin, const ZeroParameter* end, double part, double bucket,
+                   Element element, bool overlappable) {
   const auto add = [&](double elements, double times) {
     t.add("zero-all-reduce", Collective::all_reduce, GroupKind::data, Phase::backward, elements * bytes_of(element),
           times * double(t.syncs), element, overlappable);

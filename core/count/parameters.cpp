@@ -134,6 +134,13 @@ LayerRange piece_layers(const Model& model, Count pieces, Count piece) {
   return {first_layer(layers, pieces, piece), piece + 1 == pieces ? layers : first_layer(layers, pieces, piece + 1)};
 }
 
+std::vector<LayerRange> stage_pieces(const Model& model, const Parallel& parallel, Count stage) {
+  std::vector<LayerRange> list;
+  const Count pieces = pieces_of(parallel);
+  visit_pieces(parallel, stage, [&](Count piece) { list.push_back(piece_layers(model, pieces, piece)); });
+  return list;
+}
+
 StageLayers stage_layers(const Model& model, const Parallel& parallel, Count stage) {
   StageLayers s;
   const Count pieces = pieces_of(parallel);
@@ -181,6 +188,12 @@ StageLayers recomputed_layers(const Model& model, const Parallel& parallel, cons
     s.dense += again - moe;
   });
   return s;
+}
+
+double recomputed_share(const Model& model, const Parallel& parallel, const Recompute& recompute, Count stage) {
+  if (recompute.kind == RecomputeKind::selective) return 1;
+  const Count layers = stage_layers(model, parallel, stage).total();
+  return layers > 0 ? double(recomputed_layers(model, parallel, recompute, stage).total()) / double(layers) : 0;
 }
 
 bool has_tied_copies(const Model& model, const Parallel& parallel) {

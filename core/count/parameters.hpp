@@ -69,6 +69,14 @@ struct StageLayers {
 // source: [megatron-lm] pipeline layer offset, [dualpipe], [zerobubble24] §3.  valid: count.  test: stages hold all layers.
 StageLayers stage_layers(const Model& model, const Parallel& parallel, Count stage);
 
+// Layers begin <= i < end of one piece.
+struct LayerRange {
+  Count begin = 0, end = 0;
+  Count size() const { return end - begin; }
+};
+// The pieces of a stage, in the order its micro-batches run through them (dualpipe: of both copies).
+std::vector<LayerRange> stage_pieces(const Model& model, const Parallel& parallel, Count stage);
+
 // Layers of a stage that one micro-batch runs through: all it holds, or one of the two copies of the model with dualpipe, which
 // feeds half of the micro-batches from either end.
 inline double layers_per_micro_batch(const Parallel& parallel, Count stage_layers) {
@@ -79,11 +87,7 @@ inline double layers_per_micro_batch(const Parallel& parallel, Count stage_layer
 // Pieces the layers are cut into: p·v; 2p on V-shaped schedules; p (of each of two copies) under dualpipe; 1 without a pipeline.
 Count pieces_of(const Parallel& parallel);
 
-// Layers begin <= i < end of one piece.
-struct LayerRange {
-  Count begin = 0, end = 0;
-  Count size() const { return end - begin; }
-};
+// Layers of piece i of `pieces`.
 LayerRange piece_layers(const Model& model, Count pieces, Count piece);
 
 // what: layers of `count` consecutive ones whose whole forward is repeated; they are the first, or every n-th from the first.
@@ -94,6 +98,9 @@ Count recomputed_of(const Recompute& recompute, Count count);
 
 // The same by kind for all pieces a stage holds: n counts anew in each piece.
 StageLayers recomputed_layers(const Model& model, const Parallel& parallel, const Recompute& recompute, Count stage);
+
+// Share of a stage's layers whose activations are recomputed: 0 none, 1 selective and full, else recomputed_layers() of its layers.
+double recomputed_share(const Model& model, const Parallel& parallel, const Recompute& recompute, Count stage);
 
 // True when tied embedding and head stand on two different stages, so that two copies exist and their gradients are added.
 bool has_tied_copies(const Model& model, const Parallel& parallel);

@@ -51,11 +51,9 @@ void Zero3Replay::add_tensors(const TensorList& list) {
       p.padded = shard * ranks_;
       p.whole_bytes = whole_blocks(elements * element_bytes_);
       p.padded_bytes = whole_blocks(p.padded * element_bytes_);
-      p.shard_bytes = whole_blocks(shard * element_bytes_);
-      if (secondary_ranks_ > 1) p.secondary_bytes = whole_blocks(p.padded / secondary_ranks_ * element_bytes_);
+      p.is_linear = x.columns > 1 && x.part != Part::embedding;
       p.persists = elements <= settings_.persistence_threshold;
       if (p.persists) persistent_ += p.padded_bytes;
-      p.module = std::int32_t(modules_.size()) - 1;
     }
     modules_.back().end = std::int32_t(parameters_.size());
     modules_.back().elements += x.elements();
@@ -85,8 +83,8 @@ Zero3Replay::Layer Zero3Replay::add_layer(const TensorList& list) {
 
 void Zero3Replay::fetch(int place, int module, Zero3Part part) {
   Owner& m = modules_[std::size_t(module)];
-  const std::int32_t step = std::int32_t(steps_.size());
-  events_.push_back({place, m.tensor, true, part, module, 0});
+  const std::int32_t step = std::int32_t(passed_.size()) - 1;
+  events_.push_back({module, 0, std::int16_t(place), m.tensor, true, part});
   if (module != kNothing) {
     for (std::int32_t& use : m.uses) {
       if (use >= 0) continue;
@@ -95,13 +93,12 @@ void Zero3Replay::fetch(int place, int module, Zero3Part part) {
     }
     for (std::int32_t p = m.begin; p < m.end; ++p) order_.push_back({p, step});
   }
-  steps_.push_back(module);
   passed_.push_back(passed_.back() + m.elements);
 }
 
 void Zero3Replay::release(int place, int module, Zero3Part part) {
   const Owner& m = modules_[std::size_t(module)];
-  events_.push_back({place, m.tensor, false, part, module, std::int32_t(decisions_.size())});
+  events_.push_back({module, std::int32_t(decisions_.size()), std::int16_t(place), m.tensor, false, part});
   decisions_.resize(decisions_.size() + std::size_t(m.end - m.begin), open);
 }
 
@@ -150,10 +147,9 @@ void Zero3Replay::build_order(const StageTraffic& t) {
   const std::size_t total = std::size_t(t.layers.total());
   std::vector<Layer> layers;
   layers.reserve(total);
-  parameters_.reserve(14 * total + 16);
-  modules_.reserve(12 * total + 16);
-  events_.reserve(64 * total + 32);
-  steps_.reserve(40 * total + 32);
+  parameters_.reserve(10 * total + 16);
+  modules_.reserve(10 * total + 16);
+  events_.reserve(72 * total + 32);
   passed_.reserve(40 * total + 32);
   order_.reserve(40 * total + 32);
   decisions_.reserve(30 * total + 32);

@@ -16,10 +16,11 @@ void Zero3Replay::begin(Zero3Pass pass) {
       // counted what it released.
       p.present = (pass == Zero3Pass::first && p.persists) || (pass == Zero3Pass::deciding && p.stays);
       p.is_copy = false;
+      p.is_saved = false;
       if (p.present) alive_ += p.padded_bytes;
       if (pass == Zero3Pass::first && !settings_.recent && (p.persists || p.stays)) live_ -= p.elements;
-      p.has_secondary = pass != Zero3Pass::first && p.secondary_bytes > 0;
-      if (p.has_secondary) secondary_ += p.secondary_bytes;
+      p.has_secondary = pass != Zero3Pass::first && secondary_ranks_ > 1;
+      if (p.has_secondary) secondary_ += secondary_bytes(p);
     }
   }
   for (Parameter& p : parameters_) p.recent = -1;
@@ -60,21 +61,22 @@ void Zero3Replay::gather(Zero3Part part) {
 }
 
 void Zero3Replay::gather_together(std::size_t begin, bool inside, Zero3Part part) {
-  double padded = 0, shards = 0;
+  double padded = 0;
   const bool alone = members_.size() - begin == 1;
   for (std::size_t i = begin; i < members_.size(); ++i) {
     Parameter& p = parameters_[std::size_t(members_[i])];
     padded += p.padded;
-    shards += p.shard_bytes;
     p.in_flight = true;
     p.group = alone ? -1 : std::int32_t(groups_.size());
   }
   const double bytes = whole_blocks(padded * element_bytes_);
   grow(bytes);
   if (!alone)
-    groups_.push_back({bytes, std::int32_t(begin), std::int32_t(members_.size()),
-                       std::int32_t(members_.size() - begin), false});
+    groups_.push_back(
+        {bytes, std::int32_t(begin), std::int32_t(members_.size()), std::int32_t(members_.size() - begin), false});
   if (settings_.offload_parameters) {  // shards from the host, on the device while the call is made
+    double shards = 0;
+    for (std::size_t i = begin; i < members_.size(); ++i) shards += shard_bytes(parameters_[std::size_t(members_[i])]);
     grow(shards);
     alive_ -= shards;
   }
@@ -96,14 +98,18 @@ void Zero3Replay::wait(Parameter& p) {
   if (--g.waiting == 0) alive_ -= g.flat_bytes;
 }
 
-void Zero3Replay::drop(Parameter& p) {
+void Zero3Replay::drop(Parameter& p, Zero3Part part) {
   p.present = false;
-  if (!p.has_secondary && p.secondary_bytes > 0) {
+  if (!p.has_secondary && secondary_ranks_ > 1) {
     p.has_secondary = true;
-    secondary_ += p.secondary_bytes;
+    secondary_ += secondary_bytes(p);
   }
-  alive_ -= p.is_copy ? p.whole_bytes : p.padded_bytes;
   live_ -= p.elements;
+  // A forward that will not run again leaves the weight with autograd, unless DeepSpeed's own linear function is used.
+  const bool is_kept = part == Zero3Part::recompute || (part == Zero3Part::forward && !recomputes_);
+  p.is_saved = is_kept && p.is_linear && !settings_.efficient_linear;
+  p.is_saved_copy = p.is_copy;
+  if (!p.is_saved) alive_ -= p.is_copy ? p.whole_bytes : p.padded_bytes;
 }
 
 void Zero3Replay::execute_fetch(const Zero3Event& e) {
@@ -158,7 +164,11 @@ void Zero3Replay::execute_release(const Zero3Event& e) {
         decisions_[decision] = p.persists || p.recent > step_ || comes_again(m) ? keep : leave;
       leaves = decisions_[decision] == leave;
     }
-    if (leaves && p.present) drop(p);
+    if (e.part == Zero3Part::backward && p.is_saved) {
+      p.is_saved = false;
+      alive_ -= p.is_saved_copy ? p.whole_bytes : p.padded_bytes;
+    }
+    if (leaves && p.present) drop(p, e.part);
   }
 }
 

@@ -36,12 +36,12 @@ enum class Zero3Part : unsigned char { forward, recompute, backward };
 // One module, before its use (a fetch) or after it (a release).
 struct Zero3Event {
   static constexpr int kRoot = -1, kEmbedding = -2, kHead = -3;
-  int place = kRoot;        // layer of the stage (0-based), or one of the above
-  signed char tensor = -1;  // index of the module's first tensor in the place's TensorList; -1: a module without parameters
+  std::int32_t module = 0;     // 0: without parameters
+  std::int32_t decision = 0;   // of releases: place of the module's first decision
+  std::int16_t place = kRoot;  // layer of the stage (0-based), or one of the above
+  signed char tensor = -1;     // index of the module's first tensor in the place's TensorList; -1: without parameters
   bool is_fetch = true;
   Zero3Part part = Zero3Part::forward;
-  std::int32_t module = 0;    // 0: without parameters
-  std::int32_t decision = 0;  // of releases: place of the module's first decision
 };
 
 struct Gathers {
@@ -69,10 +69,12 @@ class Zero3Replay {
     }
   }
 
-  double peak() const { return peak_; }              // most bytes gathered during the last event
-  double alive() const { return alive_; }            // bytes gathered after it, persistent parameters included
-  double secondary() const { return secondary_; }    // bytes of secondary shards (zero_hpz_partition_size) after it
-  double persistent() const { return persistent_; }  // bytes of the persistent parameters: what is gathered between steps
+  double peak() const { return peak_; }            // most bytes gathered during the last event
+  double alive() const { return alive_; }          // bytes gathered after it, persistent parameters included
+  double secondary() const { return secondary_; }  // bytes of secondary shards (zero_hpz_partition_size) after it
+  double persistent() const {
+    return persistent_;
+  }  // bytes of the persistent parameters: what is gathered between steps
   std::size_t events() const { return events_.size(); }  // of one micro-batch
 
   // Calls of the current micro-batch, over all ranks and inside a secondary group.
@@ -81,14 +83,15 @@ class Zero3Replay {
 
  private:
   struct Parameter {
-    double elements = 0, padded = 0;                      // elements
-    double whole_bytes = 0, padded_bytes = 0, shard_bytes = 0, secondary_bytes = 0;
-    std::int32_t module = 0;
-    std::int32_t recent = -1;  // last place in the order that the prefetcher has passed for it
-    std::int32_t group = -1;   // the gather it is in flight with; -1: alone
-    bool persists = false, stays = false, present = false, in_flight = false, is_copy = false, has_secondary = false;
+    double elements = 0, padded = 0;           // elements
+    double whole_bytes = 0, padded_bytes = 0;  // of a copy, of a gathered buffer
+    std::int32_t recent = -1;                  // last place in the order that the prefetcher has passed for it
+    std::int32_t group = -1;                   // the gather it is in flight with; -1: alone
+    bool is_linear = false, persists = false, stays = false;
+    bool present = false, in_flight = false, is_copy = false, has_secondary = false;
+    bool is_saved = false, is_saved_copy = false;  // autograd still holds a gathered one (memory_efficient_linear off)
   };
-  struct Owner {  // a module that owns parameters
+  struct Owner {                          // a module that owns parameters
     std::int32_t begin = 0, end = 0;      // its parameters
     std::int32_t uses[3] = {-1, -1, -1};  // places in the order
     double elements = 0;
@@ -110,9 +113,8 @@ class Zero3Replay {
   std::vector<Parameter> parameters_;
   std::vector<Owner> modules_;
   std::vector<Zero3Event> events_;
-  std::vector<Queued> order_;                     // parameters in the order of use
-  std::vector<double> passed_;                    // elements of the order before each step
-  std::vector<std::int32_t> steps_;               // module of each step
+  std::vector<Queued> order_;   // parameters in the order of use
+  std::vector<double> passed_;  // elements of the order before each step
   enum Decision : unsigned char { open, leave, keep };
   std::vector<unsigned char> decisions_;
   std::vector<Group> groups_;
@@ -140,8 +142,12 @@ class Zero3Replay {
   void gather(Zero3Part part);
   void gather_together(std::size_t begin, bool inside, Zero3Part part);
   void wait(Parameter& p);
-  void drop(Parameter& p);
+  void drop(Parameter& p, Zero3Part part);
   bool comes_again(const Owner& m) const;
+  double shard_bytes(const Parameter& p) const { return whole_blocks(p.padded / ranks_ * element_bytes_); }
+  double secondary_bytes(const Parameter& p) const {
+    return secondary_ranks_ > 1 ? whole_blocks(p.padded / secondary_ranks_ * element_bytes_) : 0;
+  }
   void grow(double bytes) {
     alive_ += bytes;
     if (alive_ > peak_) peak_ = alive_;

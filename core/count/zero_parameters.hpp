@@ -21,14 +21,14 @@ struct ZeroParameter {
 struct ZeroParameters {
   ZeroParameters(const StageTraffic& traffic, const DeepSpeedSettings& settings);
 
-  double ranks = 1;      // N
-  double total = 0;      // P
-  double padded = 0;     // P rounded up to 2N
-  double partition = 0;  // p = padded / N
-  double largest = 0;    // elements of the largest one
-  std::vector<ZeroParameter> ready;        // in the order their gradients become ready
-  std::vector<std::int32_t> registered;    // the same in the order of the model, as places in `ready`
-  std::vector<std::int32_t> flat;          // in the order of the flat buffer (round_robin_gradients deals them to the ranks)
+  double ranks = 1;                      // N
+  double total = 0;                      // P
+  double padded = 0;                     // P rounded up to 2N
+  double partition = 0;                  // p = padded / N
+  double largest = 0;                    // elements of the largest one
+  std::vector<ZeroParameter> ready;      // in the order their gradients become ready
+  std::vector<std::int32_t> registered;  // the same in the order of the model, as places in `ready`
+  std::vector<std::int32_t> flat;  // in the order of the flat buffer (round_robin_gradients deals them to the ranks)
 
   double shard(const ZeroParameter& p) const;  // ⌈n / N⌉: of a parameter that stage 3 shards
   // Elements of a parameter inside the partition of a rank.

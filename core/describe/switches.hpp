@@ -47,6 +47,8 @@ struct Switches {
   DType adapter_dtype = DType::fp32;
   bool frozen_embedding = false;
   Built built = Built::bf16_host;
+  bool fused_weight_gradients = false;  // products add the gradient of a weight to the buffer that stays
+  double workspace_bytes = 0;           // of matrix products and libraries, on the plan's GPU; 0: not known
   friend bool operator==(const Switches&, const Switches&) = default;
 };
 

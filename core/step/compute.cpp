@@ -3,7 +3,8 @@
 #include <algorithm>
 
 #include "core/base/math.hpp"
-#include "core/cost/activations.hpp"
+#include "core/cost/layer_tape.hpp"
+#include "core/count/parameters.hpp"
 #include "core/cost/memory.hpp"
 
 namespace wireplan {
@@ -36,7 +37,7 @@ double elementwise_factor(const Plan& p, const EfficiencyConstants& k) {
 struct LayerTraffic { double forward = 0, backward = 0; };
 LayerTraffic layer_traffic(const Plan& p) {
   const Model& m = p.model;
-  const double T = tokens_per_micro_batch(p), Tp = tokens_outside_tensor_parallel(p), t = static_cast<double>(p.parallel.tensor);
+  const double T = tokens_per_micro_batch(p), Tp = tokens_of_stream(p), t = static_cast<double>(p.parallel.tensor);
   const double h = static_cast<double>(m.hidden_size), d = static_cast<double>(m.head_dim);
   const double heads = static_cast<double>(m.num_attention_heads + m.num_key_value_heads);
   double f = static_cast<double>(m.intermediate_size);
@@ -88,7 +89,7 @@ Seconds launch_time(const Plan& p, const EfficiencyConstants& k, Count index, do
     const double all = static_cast<double>(p.model.num_layers);
     per_layer += k.host_per_moe_layer_s * (all > 0 ? static_cast<double>(moe_layers_between(p.model, 0, p.model.num_layers)) / all : 0);
   }
-  const double again = p.training.recompute.kind == RecomputeKind::selective ? (is_pytorch ? 0.5 : 0.2) : recomputed_share(p, index);
+  const double again = p.training.recompute.kind == RecomputeKind::selective ? (is_pytorch ? 0.5 : 0.2) : recomputed_share(p.model, p.parallel, p.training.recompute, index);
   const double factor = (p.training.lora ? k.host_adapters : 1) * (p.training.cuda_graphs ? k.host_with_graphs : 1);
   return Seconds(layers * per_layer * (1 + k.host_backward + again) * factor);
 }

@@ -1,5 +1,7 @@
 #include "core/text/plan_defaults.hpp"
 
+#include <algorithm>
+
 #include "core/base/format.hpp"
 #include "core/describe/checks.hpp"
 #include "core/describe/defaults.hpp"
@@ -151,10 +153,12 @@ void fill_implementation(Plan& plan, const PlanStated& stated, const Presets& pr
   const std::string_view id = implementation_id(t.implementation);
   const Result<Implementation> implementation = presets.implementation(id);
   if (!implementation) return;  // an unknown one has an error already
-  fill_switches(plan, implementation.value());
-  if (stated.training.kernels) return;
-  t.kernels = implementation.value().kernels;
-  log.assume("training.kernels", name_of(t.kernels), "default of implementation " + std::string(id));
+  if (!stated.training.kernels) {
+    t.kernels = implementation.value().kernels;
+    log.assume("training.kernels", name_of(t.kernels), "default of implementation " + std::string(id));
+  }
+  const std::string_view release = std::string_view(t.implementation).substr(std::min(id.size() + 1, t.implementation.size()));
+  fill_switches(plan, variant_of(implementation.value(), plan.cluster.node.gpu.architecture, release, t.kernels));
 }
 
 }  // namespace

@@ -79,6 +79,42 @@ void read_loss_bytes(Reader& r, const Json& json, std::array<LossBytes, kNames<L
   kinds.finish();
 }
 
+// What a document and each of its variants may state.
+void read_switches(Reader& r, Variant& v) {
+  if (const Json* details = r.stated("details")) v.details = read_details(r.log(), *details, r.path("details"));
+  if (const Json* loss = r.stated("loss_bytes")) read_loss_bytes(r, *loss, v.loss);
+  bool fuses = false;
+  if (r.read("fused_weight_gradients", fuses)) v.fused_weight_gradients = fuses;
+  double bytes = 0;
+  if (r.read("workspace_bytes", bytes)) v.workspace_bytes = bytes;
+}
+
+void put(const Variant& v, Implementation& i) {
+  apply(v.details, i.switches);
+  for (std::size_t k = 0; k < v.loss.size(); ++k)
+    if (v.loss[k].forward > 0) i.loss[k] = v.loss[k];
+  if (v.fused_weight_gradients) i.switches.fused_weight_gradients = *v.fused_weight_gradients;
+  if (v.workspace_bytes) i.switches.workspace_bytes = *v.workspace_bytes;
+}
+
+void read_variants(Reader& r, Implementation& implementation) {
+  const Json* list = r.stated("variants");
+  if (list == nullptr) return;
+  if (!list->is_array()) return r.fail_type("variants", *list, "a list of variants");
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    Reader one(r.log(), (*list)[i], r.path("variants." + std::to_string(i)));
+    Variant v;
+    one.read("architecture", v.architecture);
+    one.read("from", v.from);
+    one.read("until", v.until);
+    Kernels kernels{};
+    if (one.read_name("kernels", kernels)) v.kernels = kernels;
+    read_switches(one, v);
+    one.finish();
+    implementation.variants.push_back(std::move(v));
+  }
+}
+
 Implementation read_implementation(Reader& r) {
   Implementation implementation;
   std::string text;
@@ -89,8 +125,10 @@ Implementation read_implementation(Reader& r) {
   r.read_name("kernels", implementation.kernels);
   r.read_name("modules", implementation.switches.modules);
   r.read("loss_in_forward", implementation.switches.loss_in_forward);
-  if (const Json* details = r.stated("details")) apply(read_details(r.log(), *details, r.path("details")), implementation.switches);
-  if (const Json* loss = r.stated("loss_bytes")) read_loss_bytes(r, *loss, implementation.loss);
+  Variant whole;
+  read_switches(r, whole);
+  put(whole, implementation);
+  read_variants(r, implementation);
   r.require("frameworks", "a list of frameworks");
   for (const std::string_view key : {"frameworks", "default_for"}) {
     const Json* json = r.stated(key);
@@ -135,6 +173,17 @@ bool read_scenario(Reader& r, std::string_view id, const Presets& presets) {
 }
 
 }  // namespace
+
+Implementation variant_of(Implementation implementation, std::string_view architecture, std::string_view release, Kernels kernels) {
+  for (const Variant& v : implementation.variants) {
+    if (!v.architecture.empty() && v.architecture != architecture) continue;
+    if (v.kernels && *v.kernels != kernels) continue;
+    const bool is_dated = !v.from.empty() || !v.until.empty();
+    if (is_dated && (release.empty() || release < v.from || (!v.until.empty() && release >= v.until))) continue;
+    put(v, implementation);
+  }
+  return implementation;
+}
 
 Presets::Presets() = default;
 

@@ -1,7 +1,9 @@
 // Presets: models, GPUs, nodes, networks, scenarios by id, embedded in the binary, or from a folder the caller has read.
 #pragma once
 
+#include <array>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +15,17 @@
 
 namespace wireplan {
 
+// What a code base does differently on an architecture, in some releases, or with one kind of kernels: every stated condition must
+// hold. A plan that names no release is of the newest, which the document itself describes: no dated variant holds for it.
+struct Variant {
+  std::string architecture, from, until;  // "": any; from <= release < until as YYYY-MM
+  std::optional<Kernels> kernels;
+  Details details;
+  std::array<LossBytes, kNames<Loss>.size()> loss{};  // forward 0: not stated
+  std::optional<bool> fused_weight_gradients;
+  std::optional<double> workspace_bytes;
+};
+
 // A code base that trains (assets/implementations).
 struct Implementation {
   std::string id, name;
@@ -20,7 +33,11 @@ struct Implementation {
   Kernels kernels = Kernels::eager;  // unless the plan says otherwise
   Switches switches;
   std::array<LossBytes, kNames<Loss>.size()> loss{};  // by Loss; forward 0: the eager chain
+  std::vector<Variant> variants;
 };
+
+// The implementation on one architecture, release ("" unless the plan names one) and kind of kernels.
+Implementation variant_of(Implementation implementation, std::string_view architecture, std::string_view release, Kernels kernels);
 
 // Lookup by kind ("models", "gpus", "nodes", "networks", "clusters", "scenarios", "implementations", "measurements") and id.
 class Presets {
