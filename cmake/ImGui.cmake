@@ -46,6 +46,10 @@ target_include_directories(imgui SYSTEM PUBLIC ${imgui_dir})
 target_compile_definitions(imgui PUBLIC
   IMGUI_DISABLE_DEMO_WINDOWS IMGUI_DISABLE_DEBUG_TOOLS IMGUI_DISABLE_DEFAULT_FONT
   IMGUI_DISABLE_OBSOLETE_FUNCTIONS)
+if(EMSCRIPTEN)
+  # So that web/platform_web_imgui.cpp can take the place of what is never used.
+  target_compile_definitions(imgui PRIVATE "IMGUI_API=__attribute__((weak))")
+endif()
 
 add_library(implot STATIC ${implot_dir}/implot.cpp ${implot_dir}/implot_items.cpp)
 target_include_directories(implot SYSTEM PUBLIC ${implot_dir})

@@ -41,12 +41,14 @@ int run_estimate(const Options& options, const Presets& presets) {
   Json request = plan.value().is_object() && plan.value().contains("plan") ? plan.value() : Json{{"plan", plan.value()}};
   auto ask = [&](const char* command) { return answer(command, request, presets); };
 
+  if (options.timeline) request["timeline"] = true;
   Result<Json> estimate = ask("estimate");
   if (!estimate) return print_errors(estimate.errors(), options.json);
   const Json& memory = estimate.value().at("memory");
   const bool fits = memory.at("fits") == true && memory.at("fits_host") != false;
   const ExitStatus status = options.check && !fits ? kAnswerIsNo : kDone;
 
+  request.erase("timeline");
   if (options.print_link) {
     Result<Json> link = ask("format_link");
     if (!link) return print_errors(link.errors(), options.json);

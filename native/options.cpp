@@ -69,6 +69,8 @@ void define(CLI::App& app, Options& options) {
   add_plan_options(*estimate, options);
   auto* explain = estimate->add_option("--explain", options.explain, "where one number comes from, e.g. memory.states.parameters")->type_name("PATH");
   auto* link = estimate->add_flag("--print-link", options.print_link, "print the share link of the plan instead");
+  auto* timeline = estimate->add_flag("--timeline", options.timeline, "with --json: also the memory over one step");
+  timeline->excludes(explain)->excludes(link);
   estimate->add_flag("--check", options.check, "exit with 1 when the plan does not fit");
   link->excludes(explain);
   add_output_options(*estimate, options);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/base/sort.hpp"
+
 namespace wireplan {
 
 namespace {
@@ -25,7 +27,7 @@ std::vector<Count> candidates(Count gpus, Count now) {
   for (Count n = 3; n <= std::min<Count>(gpus, 128); ++n)
     if (gpus % n == 0) all.push_back(n);
   all.push_back(now);
-  std::sort(all.begin(), all.end());
+  sort(all);
   all.erase(std::unique(all.begin(), all.end()), all.end());
   const auto at = static_cast<std::size_t>(std::find(all.begin(), all.end(), now) - all.begin());
   const std::size_t last = std::min(all.size(), std::max(kColumns, at + 2));

@@ -39,16 +39,51 @@ std::size_t shared_prefix(std::string_view a, std::string_view b) {
   return n;
 }
 
+ExplainedValue value_of(std::string_view symbol, double value, std::string_view unit, Claim kind, std::string_view meaning, std::string_view key) {
+  return {std::string(symbol), value, std::string(unit), kind, std::string(meaning), std::string(key)};
+}
+
 }  // namespace
+
+Explanation& Explainer::add(std::string_view key, std::string_view symbol, std::string_view formula,
+                            std::vector<ExplainedValue> values, double result, std::string_view unit, Claim kind,
+                            std::vector<std::string> sources) {
+  Explanation& e = list_.emplace_back();
+  e.key = key;
+  e.symbol = symbol;
+  e.formula = formula;
+  e.values = std::move(values);
+  e.result = result;
+  e.unit = unit;
+  e.kind = kind;
+  e.sources = std::move(sources);
+  return e;
+}
+
+ExplainedValue count_of(std::string_view symbol, double value, std::string_view meaning, std::string_view key) {
+  return value_of(symbol, value, "", Claim::count, meaning, key);
+}
+ExplainedValue bytes_of(std::string_view symbol, Bytes value, Claim kind, std::string_view meaning, std::string_view key) {
+  return value_of(symbol, value.value, "bytes", kind, meaning, key);
+}
+ExplainedValue seconds_of(std::string_view symbol, Seconds value, Claim kind, std::string_view meaning, std::string_view key) {
+  return value_of(symbol, value.value, "s", kind, meaning, key);
+}
+ExplainedValue factor_of(std::string_view symbol, double value, Claim kind, std::string_view meaning) {
+  return value_of(symbol, value, "", kind, meaning, "");
+}
 
 Result<Explanation> explain(const Plan& plan, const Constants& constants, const Estimate& estimate, std::string_view path) {
   const std::string key = canonical(estimate, path);
   std::vector<Explanation> all = all_explanations(plan, constants, estimate);
   for (Explanation& e : all)
     if (e.key == key) return std::move(e);
-  std::stable_sort(all.begin(), all.end(), [&](const Explanation& a, const Explanation& b) { return shared_prefix(a.key, key) > shared_prefix(b.key, key); });
   std::string near;
-  for (std::size_t i = 0; i < all.size() && i < 4; ++i) near += (i ? ", " : "") + all[i].key;
+  for (int i = 0; i < 4 && !all.empty(); ++i) {
+    const auto nearest = std::max_element(all.begin(), all.end(), [&](const Explanation& a, const Explanation& b) { return shared_prefix(a.key, key) < shared_prefix(b.key, key); });
+    near += (i ? ", " : "") + nearest->key;
+    all.erase(nearest);
+  }
   std::string given(path.substr(0, 80));
   return Error{"path", given, "a number of the estimate", "no number of the estimate stands at '" + given + "'. Nearest: " + near};
 }

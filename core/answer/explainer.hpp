@@ -2,7 +2,7 @@
 #pragma once
 
 #include <string>
-#include <utility>
+#include <string_view>
 #include <vector>
 
 #include "core/answer/explain.hpp"
@@ -12,38 +12,19 @@ namespace wireplan {
 class Explainer {
  public:
   // Adds one explanation and returns it for refinement (band, further sources).
-  Explanation& add(std::string key, std::string symbol, std::string formula, std::vector<ExplainedValue> values, double result,
-                   std::string unit, Claim kind, std::vector<std::string> sources) {
-    Explanation e;
-    e.key = std::move(key);
-    e.symbol = std::move(symbol);
-    e.formula = std::move(formula);
-    e.values = std::move(values);
-    e.result = result;
-    e.unit = std::move(unit);
-    e.kind = kind;
-    e.sources = std::move(sources);
-    list_.push_back(std::move(e));
-    return list_.back();
-  }
+  Explanation& add(std::string_view key, std::string_view symbol, std::string_view formula,
+                   std::vector<ExplainedValue> values, double result, std::string_view unit, Claim kind,
+                   std::vector<std::string> sources);
   std::vector<Explanation>& list() { return list_; }
 
  private:
   std::vector<Explanation> list_;
 };
 
-inline ExplainedValue count_of(std::string symbol, double value, std::string meaning, std::string key = "") {
-  return {std::move(symbol), value, "", Claim::count, std::move(meaning), std::move(key)};
-}
-inline ExplainedValue bytes_of(std::string symbol, Bytes value, Claim kind, std::string meaning, std::string key = "") {
-  return {std::move(symbol), value.value, "bytes", kind, std::move(meaning), std::move(key)};
-}
-inline ExplainedValue seconds_of(std::string symbol, Seconds value, Claim kind, std::string meaning, std::string key = "") {
-  return {std::move(symbol), value.value, "s", kind, std::move(meaning), std::move(key)};
-}
-inline ExplainedValue factor_of(std::string symbol, double value, Claim kind, std::string meaning) {
-  return {std::move(symbol), value, "", kind, std::move(meaning), ""};
-}
+ExplainedValue count_of(std::string_view symbol, double value, std::string_view meaning, std::string_view key = {});
+ExplainedValue bytes_of(std::string_view symbol, Bytes value, Claim kind, std::string_view meaning, std::string_view key = {});
+ExplainedValue seconds_of(std::string_view symbol, Seconds value, Claim kind, std::string_view meaning, std::string_view key = {});
+ExplainedValue factor_of(std::string_view symbol, double value, Claim kind, std::string_view meaning);
 
 template <class Q>
 void set_band(Explanation& e, const Range<Q>& range) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -23,11 +24,8 @@ constexpr std::optional<E> value_named(std::string_view name) {
 }
 
 // "a | b | c": the limit text of an enumeration in error messages.
+std::string listed(std::span<const std::string_view> names);
 template <class E>
-std::string names_listed() {
-  std::string text;
-  for (std::string_view n : kNames<E>) text += (text.empty() ? "" : " | ") + std::string(n);
-  return text;
-}
+std::string names_listed() { return listed(kNames<E>); }
 
 }  // namespace wireplan

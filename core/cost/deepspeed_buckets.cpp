@@ -26,7 +26,7 @@ ZeroBuckets::ZeroBuckets(const ZeroPlan& plan) : z_(plan) {
 }
 
 void ZeroBuckets::begin_step() {
-  alive_ = peak_ = accumulated_ = kept_ = held_ = alone_ = unmoved_ = left_ = pending_ = 0;
+  alive_ = peak_ = accumulated_ = held_ = alone_ = unmoved_ = left_ = pending_ = 0;
   is_first_ = true;
   has_bucket_ = has_own_ = false;
   open_.clear();
@@ -34,7 +34,6 @@ void ZeroBuckets::begin_step() {
 
 void ZeroBuckets::begin_backward(bool is_last) {
   is_last_ = is_last;
-  ready_ = 0;
   peak_ = alive_;
   reduces_in_backward_ = z_.kind == ZeroKind::sharded ||
                          (z_.kind == ZeroKind::partitioned && (!z_.stage1 || (z_.settings.overlap && is_last)));
@@ -55,17 +54,11 @@ void ZeroBuckets::gradient(std::size_t i) {
   const double bytes = own(i);
   peak_ = alive_;
   hold(bytes);
-  ++ready_;
   open_bucket();
   if (reduces_in_backward_) {
-    if (z_.stage1 && !is_first_) {  // added to what the micro-batches before have left
-      alive_ -= bytes;
-      kept_ -= bytes;
-    }
+    if (z_.stage1 && !is_first_) alive_ -= bytes;  // added to what the micro-batches before have left
     put(i, bytes);
-  } else if (is_first_) {
-    kept_ += bytes;
-  } else {
+  } else if (!is_first_) {
     alive_ -= bytes;
   }
 }
@@ -200,7 +193,6 @@ void ZeroBuckets::end_backward() {
   if (keeps_all && is_last_) reduce_all_at_once();
   if (z_.kind == ZeroKind::partitioned && z_.stage1 && is_last_ && !reduces_in_backward_) {
     for (const std::int32_t i : z_.parameters.registered) put(std::size_t(i), own(std::size_t(i)));
-    kept_ = 0;
   }
   flush();
   alive_ -= pending_ + left_;

@@ -42,8 +42,6 @@ class ZeroBuckets {
   bool reduces_in_backward_ = false;
   bool is_last_ = true, has_bucket_ = false, has_own_ = false;
   double accumulated_ = 0;          // bytes of the rank's own gradients of earlier micro-batches
-  double kept_ = 0;                 // gradients kept in place (stages 0 and 1)
-  std::size_t ready_ = 0;           // gradients seen in this backward
   bool is_first_ = true;            // first micro-batch of the step
   double held_ = 0;                 // elements in the open bucket
   double alone_ = 0;                // bytes of the own gradient of a parameter larger than the bucket

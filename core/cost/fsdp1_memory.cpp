@@ -22,6 +22,7 @@ class Fsdp1 final : public DataParallelMemory {
     units_[0].bytes += pieces.head;
     for (Count i = 0; i < layers_; ++i) units_[whole ? 0 : std::size_t(1 + i / per_unit_)].bytes += *pieces.layers[std::size_t(i)];
     for (Unit& u : units_) u.bytes = one_flat_parameter(plan, u.bytes);
+    offloads_ = plan.training.offload.parameters || plan.training.offload.optimizer;
     keeps_all_ = plan.parallel.data_sharding == DataSharding::zero2;
     casts_ = compute_bytes(plan) < stored_bytes(plan);
     share_of_compute_ = compute_bytes(plan) / stored_bytes(plan);
@@ -34,6 +35,7 @@ class Fsdp1 final : public DataParallelMemory {
   void start(Ledger& l) override {
     l.add(Term::constants, 512);  // the norm's zero
     for (const Unit& u : units_) {
+      if (offloads_) continue;
       l.add(Term::parameters, u.bytes.stored);
       l.add(Term::optimizer_states, u.bytes.states + u.bytes.counters);
       if (keeps_stale_) l.add(Term::gradients, stale(u));
@@ -87,6 +89,7 @@ class Fsdp1 final : public DataParallelMemory {
   }
   bool states(double& parameters, double& gradients, double& optimizer_states) const override {
     parameters = gradients = optimizer_states = 0;
+    if (offloads_) return true;
     for (const auto& u : units_) {
       parameters += u.bytes.raw_stored;
       gradients += u.bytes.raw_kept_gradients;
@@ -98,7 +101,7 @@ class Fsdp1 final : public DataParallelMemory {
   void optimizer(Ledger& l) override {
     double state = 0;
     for (const Unit& u : units_) state += u.bytes.one_state;
-    if (how_.optimizer_kernel == OptimizerKernel::foreach) l.mark("square roots of the second moments", Term::optimizer_temporaries, state);
+    if (how_.optimizer_kernel == OptimizerKernel::foreach && !offloads_) l.mark("square roots of the second moments", Term::optimizer_temporaries, state);
     l.mark("step");
     l.clear(Term::gradients);
     if (keeps_stale_)
@@ -147,7 +150,7 @@ class Fsdp1 final : public DataParallelMemory {
     const bool is_new = is_first_ || !syncs_every_;
     l.add(Term::gradients, u.bytes.gradients);
     l.mark("cast of the sharded gradient");
-    if (!is_new) l.free(Term::gradients, u.bytes.gradients);
+    if (!is_new || offloads_) l.free(Term::gradients, u.bytes.gradients);  // else it stays; offloaded, it leaves for the host
     l.free(Term::reduce_buffers, whole_blocks(u.bytes.reduce_output));
     l.free(Term::unsharded_gradients, flat);
   }
@@ -158,7 +161,7 @@ class Fsdp1 final : public DataParallelMemory {
   Count per_unit_ = 1;
   std::size_t prefetched_ = 0;
   double share_of_compute_ = 1;
-  bool keeps_all_ = false, casts_ = false, syncs_every_ = true, accumulates_ = false, keeps_stale_ = false, is_first_ = true, reduces_ = true;
+  bool offloads_ = false, keeps_all_ = false, casts_ = false, syncs_every_ = true, accumulates_ = false, keeps_stale_ = false, is_first_ = true, reduces_ = true;
 };
 
 }  // namespace

@@ -56,9 +56,11 @@ struct Holdings {
   double operator[](Term t) const { return bytes[static_cast<std::size_t>(t)]; }
 };
 
+// The end of a piece of a step.
 struct TimelinePoint {
   Place place;
-  double bytes = 0;
+  double highest = 0;  // since the point before
+  double bytes = 0;    // now
 };
 
 class Ledger {
@@ -78,6 +80,7 @@ class Ledger {
 
   // The present moment counts for the peak of its phase.
   void mark(std::string_view at) {
+    if (timeline && now.total > highest_) highest_ = now.total;
     Peak& peak = peaks_[static_cast<std::size_t>(place.phase)];
     if (now.total <= peak.holdings.total) return;
     peak.holdings = now;
@@ -87,6 +90,7 @@ class Ledger {
   }
   // The same with `bytes` of a term that come and go inside the moment.
   void mark(std::string_view at, Term term, double bytes) {
+    if (timeline && now.total + bytes > highest_) highest_ = now.total + bytes;
     if (now.total + bytes <= peaks_[static_cast<std::size_t>(place.phase)].holdings.total) return;
     add(term, bytes);
     mark(at);
@@ -94,8 +98,9 @@ class Ledger {
   }
   void point() {
     if (!timeline) return;
-    timeline->push_back({place, now.total});
+    timeline->push_back({place, highest_ > now.total ? highest_ : now.total, now.total});
     timeline->back().place.micro_batch = micro_batch;
+    highest_ = 0;
   }
 
   struct Peak {
@@ -106,6 +111,7 @@ class Ledger {
 
  private:
   std::array<Peak, 4> peaks_{};
+  double highest_ = 0;  // since the last point of the timeline
 };
 
 }  // namespace wireplan

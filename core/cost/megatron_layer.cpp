@@ -112,10 +112,10 @@ class MegatronWriter {
     const bool is_ring = parallel_.context > 1;
     // The result before it is copied to its place by the last exchange of a ring.
     Operation o{.name = "log-sum-exp", .inputs = {Input{qkv, Flow::fresh, true}}, .keeps = whole_blocks(4 * w_.T * a) + (is_ring ? whole_blocks(w_.e * n) : 0)};
-    o.keeps_result = !is_ring;
+    // FlashAttention-2 and rings put the batch first; their result is transposed to a copy.
+    const bool copies = (is_ring || training_.switches.attention_kernel == AttentionKernel::flash) && training_.micro_batch_size > 1;
+    o.keeps_result = copies || !is_ring;
     const Ref result = w_.add(o, "attention output", n, w_.e);
-    // FlashAttention-2 puts the batch first; its result is transposed to a copy.
-    const bool copies = !is_ring && training_.switches.attention_kernel == AttentionKernel::flash && training_.micro_batch_size > 1;
     return copies ? w_.add({.name = "transpose", .inputs = {Input{result, Flow::fresh, false}}}, "attention output, sequence first", n, w_.e) : result;
   }
 

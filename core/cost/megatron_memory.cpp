@@ -57,8 +57,14 @@ class Megatron final : public DataParallelMemory {
     wide_gradients_ = g < 4 && master_ > 0 ? whole_blocks(4 * divided) : 0;
     keeps_wide_ = t.parameter_dtype == DType::fp16;
     stream_ = whole_blocks(tokens_of_stream(p_) * double(p_.model.hidden_size) * stream_bytes(p_));
-    const double chunks = p_.parallel.pipeline_schedule == PipelineSchedule::interleaved && p_.parallel.virtual_stages > 1 ? 6 : 1;
-    left_over_ = p_.parallel.pipeline > 1 && (stage > 0 || chunks > 1) ? chunks * stream_ : 0;
+    // Tensors that went between stages and are still referenced: two for each chunk after a step, one while others are on their way.
+    const double v = p_.parallel.pipeline_schedule == PipelineSchedule::interleaved ? double(p_.parallel.virtual_stages) : 1;
+    if (p_.parallel.pipeline > 1 && (stage > 0 || v > 1)) left_over_ = v * stream_;
+    left_between_ = v > 1 ? 2 * left_over_ : left_over_;
+    const double b = double(t.micro_batch_size), s = double(t.sequence_length);
+    const bool sees_batch = stage == 0 || has_head_;
+    mask_ = t.switches.batch_has_mask && sees_batch ? whole_blocks(b * s * s / double(p_.parallel.context)) : 0;
+    workspaces_ = t.switches.workspace_bytes + (p_.model.moe && p_.model.moe->experts_per_token > 1 ? t.switches.grouped_workspace_bytes : 0);
     const double whole = whole_blocks(compute_bytes(p_) * tokens_per_micro_batch(p_) * double(p_.model.hidden_size));
     if (p_.parallel.sequence_parallel && p_.parallel.tensor > 1) gathered_ = whole;
     if (p_.model.moe && p_.parallel.moe_dispatcher == MoeDispatcher::allgather && p_.parallel.expert * p_.parallel.expert_tensor > 1)
@@ -68,21 +74,24 @@ class Megatron final : public DataParallelMemory {
 
   void start(Ledger& l) override {
     l.add(Term::parameters, parameters_);
-    l.add(Term::gradients, gradients_);
+    l.add(Term::gradients, gradients_ + (keeps_wide_ ? wide_gradients_ : 0));
     l.add(Term::master_weights, master_);
     l.add(Term::optimizer_states, states_);
-    l.add(Term::workspaces, p_.training.switches.workspace_bytes);
+    l.add(Term::workspaces, workspaces_);
+    l.add(Term::outer_activations, left_between_);
     l.add(Term::gather_buffers, gathered_);
     l.add(Term::constants, stand_ins_);
   }
 
   void before_micro_batch(Ledger& l, bool is_first, bool) override {
-    if (is_first) l.add(Term::outer_activations, left_over_);  // the gradient sent last is still referenced
+    if (is_first && keeps_wide_) l.free(Term::gradients, wide_gradients_);
+    if (is_first) l.add(Term::outer_activations, left_over_ - left_between_ + mask_);
   }
   void gradient(Ledger& l, const Piece&, const Weight& w) override { l.mark("gradient", Term::unsharded_gradients, whole_blocks(w.bytes)); }
   void optimizer(Ledger& l) override {
-    l.free(Term::outer_activations, left_over_);
+    l.add(Term::outer_activations, left_between_ - left_over_ - mask_);
     l.mark("step", Term::optimizer_temporaries, wide_gradients_);
+    if (keeps_wide_) l.add(Term::gradients, wide_gradients_);
   }
 
  private:
@@ -99,7 +108,7 @@ class Megatron final : public DataParallelMemory {
 
   const Plan& p_;
   const bool has_head_;
-  double parameters_ = 0, gradients_ = 0, master_ = 0, states_ = 0, wide_gradients_ = 0, stream_ = 0, left_over_ = 0, gathered_ = 0, stand_ins_ = 0;
+  double parameters_ = 0, gradients_ = 0, master_ = 0, states_ = 0, wide_gradients_ = 0, stream_ = 0, left_over_ = 0, left_between_ = 0, mask_ = 0, gathered_ = 0, stand_ins_ = 0, workspaces_ = 0;
   bool keeps_wide_ = false;
 };
 

@@ -159,9 +159,22 @@ double layer_passes_in_flight(const Plan& plan, int stage, Count layers) {
     case PipelineSchedule::zb_v: return std::min(m, p) * L;
     case PipelineSchedule::dualpipe: case PipelineSchedule::dualpipe_v: return std::min(m, p + 1) * L;
     case PipelineSchedule::interleaved: {
-      // Chunk passes alive on stage i, each L/v layers: min(v·m, 2(p-1-i) + (v-1)p + 1).
-      const double chunks = std::min(v * m, 2 * (p - 1 - i) + (v - 1) * p + 1);
-      return chunks * L / v;
+      // q = min(v·m, 2(p-1-i) + (v-1)p + 1) passes of chunks are alive after the warm-up, dealt in runs of p; from then on the next
+      // forward pass and a backward pass, last chunk first, take turns: the highest sum of layers in one round.
+      const std::vector<LayerRange> chunks = stage_pieces(plan.model, plan.parallel, stage);
+      const double q = std::min(v * m, 2 * (p - 1 - i) + (v - 1) * p + 1), steps = std::min(v * m - q, p * v);
+      const auto layers_of_pass = [&](double pass, bool is_backward) {
+        const std::size_t chunk = std::size_t(std::floor(std::fmod(pass, p * v) / p));
+        return double(chunks[is_backward ? chunks.size() - 1 - chunk : chunk].size());
+      };
+      double alive = 0;
+      for (double k = 0; k < q; ++k) alive += layers_of_pass(k, false);
+      double highest = alive;
+      for (double k = 0; k < steps; ++k) {
+        alive -= layers_of_pass(k, true);
+        highest = std::max(highest, alive += layers_of_pass(q + k, false));
+      }
+      return highest;
     }
     case PipelineSchedule::one_f_one_b: case PipelineSchedule::zb_h1: break;
   }
@@ -172,7 +185,7 @@ Bytes offloaded_bytes(const Plan& plan, const StageMemory& stage) {
   Bytes total;
   if (plan.training.offload.optimizer) total += stage.master_term.bytes() + stage.optimizer_term.bytes();
   if (plan.training.offload.parameters) total += stage.parameter_term.bytes();
-  if (plan.training.offload.activations) total += stage.after_forward;
+  if (plan.training.offload.activations) total += stage.layers_keep;
   return total;
 }
 
@@ -191,6 +204,7 @@ std::vector<StageMemory> stage_memory(const Plan& plan, const std::vector<StageP
       m.states.gradients = Bytes(std::ceil(step.gradients));
       m.states.optimizer_states = Bytes(std::ceil(step.optimizer_states));
     }
+    m.layers_keep = Bytes(std::ceil(step.layers_keep));
     round_up(m.peak);
     round_up(m.idle);
     m.parts = parts_of(m.peak);

@@ -12,6 +12,7 @@ class Replicated final : public DataParallelMemory {
     const Parallel& p = plan.parallel;
     syncs_every_ = p.gradient_sync == GradientSync::every;
     is_adam_ = plan.training.optimizer == Optimizer::adamw || plan.training.optimizer == Optimizer::adam;
+    offloads_ = plan.training.offload.optimizer;
     is_distributed_ = p.data * p.context > 1;
     all_ = pieces.embedding;
     all_ += pieces.head;
@@ -24,7 +25,7 @@ class Replicated final : public DataParallelMemory {
 
   void start(Ledger& l) override {
     l.add(Term::parameters, all_.stored);
-    if (!appears_in_backward()) l.add(Term::optimizer_states, all_.states + all_.counters);
+    if (!appears_in_backward() && !offloads_) l.add(Term::optimizer_states, all_.states + all_.counters);
     // The reducer's buckets are allocated once and stay.
     if (is_distributed_) l.add(Term::gradient_buckets, whole_blocks(all_.raw_gradients));
   }
@@ -56,14 +57,14 @@ class Replicated final : public DataParallelMemory {
   bool states(double& parameters, double& gradients, double& optimizer_states) const override {
     parameters = all_.raw_stored;
     gradients = how_.optimizer_kernel == OptimizerKernel::in_backward ? 0 : all_.raw_kept_gradients + replicated_rows_;
-    optimizer_states = all_.raw_states;
+    optimizer_states = offloads_ ? 0 : all_.raw_states;
     return true;
   }
 
   void optimizer(Ledger& l) override {
     if (extra_temporaries_ > 0) l.mark("gradients of divided tensors", Term::optimizer_temporaries, extra_temporaries_);
-    if (how_.optimizer_kernel == OptimizerKernel::foreach && is_adam_) l.mark("square roots of the second moments", Term::optimizer_temporaries, all_.one_state);
-    if (how_.optimizer_kernel == OptimizerKernel::loop && is_adam_) l.mark("square root of a second moment", Term::optimizer_temporaries, largest_state_);
+    if (how_.optimizer_kernel == OptimizerKernel::foreach && is_adam_ && !offloads_) l.mark("square roots of the second moments", Term::optimizer_temporaries, all_.one_state);
+    if (how_.optimizer_kernel == OptimizerKernel::loop && is_adam_ && !offloads_) l.mark("square root of a second moment", Term::optimizer_temporaries, largest_state_);
     l.mark("step");
     l.clear(Term::gradients);
   }
@@ -75,7 +76,7 @@ class Replicated final : public DataParallelMemory {
   const Count micro_batches_;
   PieceBytes all_;
   double largest_state_ = 0, extra_temporaries_ = 0, replicated_rows_ = 0;
-  bool syncs_every_ = false, is_distributed_ = false, accumulates_ = false, in_buckets_ = false, moves_into_buckets_ = false, is_adam_ = true;
+  bool syncs_every_ = false, is_distributed_ = false, accumulates_ = false, in_buckets_ = false, moves_into_buckets_ = false, is_adam_ = true, offloads_ = false;
 };
 
 }  // namespace

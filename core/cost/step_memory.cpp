@@ -100,9 +100,11 @@ class Walk {
       if (is_last) result.after_backward = l.now.total;
     }
     l.free(Term::outer_activations, batch);
+    for (Count i = 0; i < layers_; ++i) result.layers_keep += played(i).forward.end.kept;
     result.knows_states = data_->states(result.parameters, result.gradients, result.optimizer_states);
     l.place = {StepPhase::optimizer, kNoLayer, {}};
     data_->optimizer(l);
+    l.point();
     for (StepPhase phase : {StepPhase::forward, StepPhase::loss, StepPhase::backward, StepPhase::optimizer}) result.peaks[std::size_t(phase)] = l.peak(phase);
     return result;
   }
@@ -158,7 +160,7 @@ class Walk {
   // What the other micro-batches in flight keep at the stage's deepest point.
   double in_flight() {
     const double passes = layer_passes_in_flight(p_, stage_, Count(pieces_.layers.size())) - double(layers_);
-    if (passes <= 0) return 0;
+    if (passes <= 0 || p_.training.offload.activations) return 0;
     double kept = 0;
     for (Count i = 0; i < layers_; ++i) kept += played(i).forward.end.kept;
     return passes * kept / double(layers_);
@@ -221,6 +223,8 @@ class Walk {
     l.free(Term::operations, result);
     l.add(Term::stream, result);
     if (played_layer.again) copies_until_end_ += s.end.casts;
+    // Offloaded: this layer's stay while they leave, those of the one before have left.
+    if (p_.training.offload.activations && layer > 0) l.free(Term::layer_activations, played(layer - 1).forward.end.kept);
     data_->after_forward(l, piece);
     l.point();
   }
@@ -231,6 +235,8 @@ class Walk {
     l.place.layer = order_[std::size_t(layer)];
     data_->before_backward(l, piece);
     const PlayedLayer& played_layer = played(layer);
+    // Offloaded: those of the next layer come back while this one runs.
+    if (p_.training.offload.activations && layer > 0) l.add(Term::layer_activations, played(layer - 1).forward.end.kept);
     l.clear(Term::stream);
     const Term term = played_layer.again ? Term::recomputed_activations : Term::layer_activations;
     l.free(Term::layer_activations, played_layer.forward.end.kept);
@@ -258,7 +264,7 @@ class Walk {
       Count end = k + 1;
       while (end < layers_ && &played(at(end)) == kind) ++end;
       const Count length = end - k;
-      if (length < 7 || unit > 1) {
+      if (length < 7 || unit > 1 || ledger_.timeline) {
         for (; k < end; ++k) run(at(k));
         continue;
       }

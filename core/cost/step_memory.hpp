@@ -17,6 +17,7 @@ struct StepMemory {
   Holdings between_steps;
   double after_forward = 0;              // alive before the last micro-batch's backward minus before its forward
   double after_backward = 0;
+  double layers_keep = 0;                // of one micro-batch, wherever it is
   bool knows_states = false;             // the three below: what the rank keeps, without rounding
   double parameters = 0, gradients = 0, optimizer_states = 0;
   const Ledger::Peak& highest() const;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "core/base/sort.hpp"
 #include "core/cost/wiring_rates.hpp"
 
 namespace wireplan {
@@ -123,7 +124,7 @@ class Routes {
           via_[at(n.component)] = {n.link, c, n.forward};
         }
       }
-      std::sort(next.begin(), next.end());
+      sort(next);
       layer.swap(next);
     }
   }

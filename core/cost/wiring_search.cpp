@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/base/sort.hpp"
+
 namespace wireplan {
 namespace {
 
@@ -220,7 +222,7 @@ std::vector<int> ring_order(const PreparedCluster& cluster, const std::vector<in
     const std::array<int, 2> h = home(cluster, g);
     keys.push_back({h[0], h[1], g});
   }
-  std::sort(keys.begin(), keys.end());
+  sort(keys);
   std::vector<int> order;
   for (const std::array<int, 3>& k : keys) order.push_back(k[2]);
   return order;

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "core/base/sort.hpp"
 #include "core/count/deepspeed_settings.hpp"
 
 namespace wireplan {
@@ -218,7 +219,7 @@ std::size_t longest(const std::vector<std::vector<int>>& lists) {
 }
 
 void sort_by_node_and_group(std::vector<Local>& ranks) {
-  std::sort(ranks.begin(), ranks.end(), [](const Local& a, const Local& b) {
+  sort(ranks, [](const Local& a, const Local& b) {
     if (a.node != b.node) return a.node < b.node;
     return a.leader != b.leader ? a.leader < b.leader : a.rank < b.rank;
   });
@@ -243,7 +244,7 @@ GroupShape placed_shape(const Plan& plan, GroupKind kind, const View& view, Coun
     const std::size_t most = longest(lists), known = longest(shape.local);
     if (most > known || (most == known && lists.size() > shape.local.size())) shape.local = std::move(lists);
   }
-  std::sort(leaders.begin(), leaders.end());
+  sort(leaders);
   for (std::size_t begin = 0, end = 0; begin < leaders.size(); begin = end) {
     while (end < leaders.size() && leaders[end] == leaders[begin]) ++end;
     shape.nodes = std::max(shape.nodes, static_cast<int>(end - begin));

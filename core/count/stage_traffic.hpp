@@ -1,4 +1,4 @@
-// What the message lists of one stage are made from: its tensors, its layers, its group sizes (private to core/count).
+// What the message lists of one stage are made from: its tensors, its layers, its group sizes (for core/count and DeepSpeed's memory).
 #pragma once
 
 #include <array>

@@ -38,7 +38,7 @@ struct Zero3Event {
   static constexpr int kRoot = -1, kEmbedding = -2, kHead = -3;
   std::int32_t module = 0;     // 0: without parameters
   std::int32_t decision = 0;   // of releases: place of the module's first decision
-  std::int16_t place = kRoot;  // layer of the stage (0-based), or one of the above
+  std::int32_t place = kRoot;  // layer of the stage (0-based), or one of the above
   signed char tensor = -1;     // index of the module's first tensor in the place's TensorList; -1: without parameters
   bool is_fetch = true;
   Zero3Part part = Zero3Part::forward;
@@ -46,13 +46,6 @@ struct Zero3Event {
 
 struct Gathers {
   double forward_calls = 0, forward_elements = 0, backward_calls = 0, backward_elements = 0;
-  Gathers& operator+=(const Gathers& o) {
-    forward_calls += o.forward_calls;
-    forward_elements += o.forward_elements;
-    backward_calls += o.backward_calls;
-    backward_elements += o.backward_elements;
-    return *this;
-  }
 };
 
 class Zero3Replay {
@@ -69,12 +62,10 @@ class Zero3Replay {
     }
   }
 
-  double peak() const { return peak_; }            // most bytes gathered during the last event
-  double alive() const { return alive_; }          // bytes gathered after it, persistent parameters included
-  double secondary() const { return secondary_; }  // bytes of secondary shards (zero_hpz_partition_size) after it
-  double persistent() const {
-    return persistent_;
-  }  // bytes of the persistent parameters: what is gathered between steps
+  double peak() const { return peak_; }              // most bytes gathered during the last event
+  double alive() const { return alive_; }            // bytes gathered after it, persistent parameters included
+  double secondary() const { return secondary_; }    // beside them, secondary shards (zero_hpz_partition_size)
+  double persistent() const { return persistent_; }  // bytes of the persistent parameters, gathered between steps too
   std::size_t events() const { return events_.size(); }  // of one micro-batch
 
   // Calls of the current micro-batch, over all ranks and inside a secondary group.

@@ -48,7 +48,9 @@ struct Switches {
   bool frozen_embedding = false;
   Built built = Built::bf16_host;
   bool fused_weight_gradients = false;  // products add the gradient of a weight to the buffer that stays
+  bool batch_has_mask = false;          // a batch brings its attention mask, a byte for each pair of tokens
   double workspace_bytes = 0;           // of matrix products and libraries, on the plan's GPU; 0: not known
+  double grouped_workspace_bytes = 0;   // more of them where products of several experts run side by side
   friend bool operator==(const Switches&, const Switches&) = default;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/format.hpp"
+#include "core/base/sort.hpp"
 #include "core/describe/checks.hpp"
 
 namespace wireplan {
@@ -62,7 +63,7 @@ void check_pairs(Checks& check, std::string_view list, const std::vector<std::ar
     if constexpr (N > 2) check.range(key + ".2", pairs[i][2], 1, 1024);
     seen.push_back({std::min(a, b), std::max(a, b)});
   }
-  std::sort(seen.begin(), seen.end());
+  sort(seen);
   for (std::size_t i = 1; i < seen.size(); ++i)
     if (seen[i] == seen[i - 1]) {
       check.fail(list, "[" + number_text(seen[i][0]) + "," + number_text(seen[i][1]) + "]", "each pair once",
@@ -86,7 +87,7 @@ void check_graph(Checks& check, const WiringGraph& graph, int gpus) {
   check.require(found == gpus, "components", number_text(found), "as many GPUs as the node has, " + number_text(gpus),
                 "components has " + number_text(found) + " GPUs, the node " + number_text(gpus) +
                     ". Nearest: " + number_text(gpus));
-  std::sort(ids.begin(), ids.end());
+  sort(ids);
   const auto twice = std::adjacent_find(ids.begin(), ids.end());
   if (twice != ids.end())
     check.fail("components", quoted(*twice), "each id once",

@@ -11,20 +11,23 @@
 namespace wireplan {
 namespace {
 
-using wireplan::number;  // of a double; here also of quantities
-
-template <class Dimension>
-Json number(Quantity<Dimension> quantity) { return number(quantity.value); }
-
 template <class Q>
 Json range(const Range<Q>& r) {
-  return Json{{"low", number(r.low)}, {"value", number(r.value)}, {"high", number(r.high)}};
+  Json j;
+  put(j, "low", r.low);
+  put(j, "value", r.value);
+  put(j, "high", r.high);
+  return j;
 }
 
 // An assumption holds its value as JSON text; one that does not read as JSON is shown as it stands.
 Json assumption(const Assumption& a, const std::string& prefix) {
   Result<Json> value = parse_json(a.value);
-  return Json{{"path", prefix + a.path}, {"value", value ? std::move(value.value()) : Json(a.value)}, {"why", a.why}};
+  Json j;
+  put(j, "path", prefix + a.path);
+  put(j, "value", value ? std::move(value.value()) : Json(a.value));
+  put(j, "why", a.why);
+  return j;
 }
 
 Json assumptions(const Plan& plan) {
@@ -35,89 +38,117 @@ Json assumptions(const Plan& plan) {
   return list;
 }
 
+Json states_json(const StateBytes& states) {
+  Json j;
+  put(j, "parameters", states.parameters);
+  put(j, "gradients", states.gradients);
+  put(j, "master_weights", states.master_weights);
+  put(j, "optimizer_states", states.optimizer_states);
+  return j;
+}
+
+Json parts_json(const MemoryParts& parts) {
+  Json j;
+  put(j, "parameters", parts.parameters);
+  put(j, "gradients", parts.gradients);
+  put(j, "master_weights", parts.master_weights);
+  put(j, "optimizer_states", parts.optimizer_states);
+  put(j, "activations", parts.activations);
+  put(j, "logits", parts.logits);
+  put(j, "unsharded_parameters", parts.unsharded_parameters);
+  put(j, "communication_buffers", parts.communication_buffers);
+  put(j, "temporary", parts.temporary);
+  return j;
+}
+
+Json phases_json(const MemoryAnswer& m) {
+  Json j;
+  put(j, "load", m.load);
+  put(j, "initialize", m.initialize);
+  put(j, "first_step", m.first_step);
+  put(j, "steady", m.steady);
+  put(j, "between_steps", m.between_steps);
+  put(j, "save", m.save);
+  return j;
+}
+
+Json ranks_json(const std::vector<RankMemory>& ranks) {
+  Json list = Json::array();
+  for (const RankMemory& r : ranks) {
+    Json j;
+    put(j, "stage", r.stage);
+    put(j, "allocated_bytes", r.allocated);
+    put(j, "reserved_bytes", r.reserved);
+    put(j, "device_bytes", r.device);
+    list.push_back(std::move(j));
+  }
+  return list;
+}
+
 Json memory_json(const MemoryAnswer& m) {
-  Json ranks = Json::array();
-  for (const RankMemory& r : m.ranks)
-    ranks.push_back({{"stage", r.stage},
-                     {"allocated_bytes", number(r.allocated)},
-                     {"reserved_bytes", number(r.reserved)},
-                     {"device_bytes", number(r.device)}});
-  return Json{
-      {"capacity_bytes", number(m.capacity)},
-      {"fits", m.fits},
-      {"verdict", name_of(m.verdict)},
-      {"states",
-       {{"parameters", number(m.states.parameters)},
-        {"gradients", number(m.states.gradients)},
-        {"master_weights", number(m.states.master_weights)},
-        {"optimizer_states", number(m.states.optimizer_states)}}},
-      {"allocated_bytes", range(m.allocated)},
-      {"need_bytes", range(m.need)},
-      {"reserved_bytes", range(m.reserved)},
-      {"device_bytes", range(m.device)},
-      {"parts",
-       {{"parameters", number(m.parts.parameters)},
-        {"gradients", number(m.parts.gradients)},
-        {"master_weights", number(m.parts.master_weights)},
-        {"optimizer_states", number(m.parts.optimizer_states)},
-        {"activations", number(m.parts.activations)},
-        {"logits", number(m.parts.logits)},
-        {"unsharded_parameters", number(m.parts.unsharded_parameters)},
-        {"communication_buffers", number(m.parts.communication_buffers)},
-        {"temporary", number(m.parts.temporary)}}},
-      {"allocator_slack_bytes", number(m.allocator_slack)},
-      {"runtime_bytes", number(m.runtime)},
-      {"peak_at", m.peak_at},
-      {"worst_rank", m.worst_rank},
-      {"ranks", std::move(ranks)},
-      {"phases",
-       {{"load", number(m.load)},
-        {"initialize", number(m.initialize)},
-        {"first_step", number(m.first_step)},
-        {"steady", number(m.steady)},
-        {"between_steps", number(m.between_steps)},
-        {"save", number(m.save)}}},
-      {"after_forward_bytes", number(m.after_forward)},
-      {"after_backward_bytes", number(m.after_backward)},
-      {"host_bytes", number(m.host)},
-      {"fits_host", m.fits_host < 0 ? Json(nullptr) : Json(m.fits_host == 1)}};
+  Json j;
+  put(j, "capacity_bytes", m.capacity);
+  put(j, "fits", m.fits);
+  put(j, "verdict", name_of(m.verdict));
+  put(j, "states", states_json(m.states));
+  put(j, "allocated_bytes", range(m.allocated));
+  put(j, "need_bytes", range(m.need));
+  put(j, "reserved_bytes", range(m.reserved));
+  put(j, "device_bytes", range(m.device));
+  put(j, "parts", parts_json(m.parts));
+  put(j, "allocator_slack_bytes", m.allocator_slack);
+  put(j, "runtime_bytes", m.runtime);
+  put(j, "peak_at", m.peak_at);
+  put(j, "worst_rank", m.worst_rank);
+  put(j, "ranks", ranks_json(m.ranks));
+  put(j, "phases", phases_json(m));
+  put(j, "after_forward_bytes", m.after_forward);
+  put(j, "after_backward_bytes", m.after_backward);
+  put(j, "host_bytes", m.host);
+  put(j, "fits_host", m.fits_host < 0 ? Json(nullptr) : Json(m.fits_host == 1));
+  return j;
 }
 
 Json communication_json(const std::vector<CommunicationRow>& rows) {
   Json list = Json::array();
-  for (const CommunicationRow& r : rows)
-    list.push_back({{"name", r.name},
-                    {"collective", name_of(r.collective)},
-                    {"dimension", name_of(r.dimension)},
-                    {"ranks", r.ranks},
-                    {"bytes", number(r.bytes)},
-                    {"calls", number(r.calls)},
-                    {"algorithm", r.algorithm},
-                    {"protocol", r.protocol},
-                    {"bus_bandwidth_bytes_per_s", number(r.bus_bandwidth)},
-                    {"time_s", range(r.time)},
-                    {"exposed_s", number(r.exposed)},
-                    {"bottleneck", r.bottleneck},
-                    {"basis", r.basis}});
+  for (const CommunicationRow& r : rows) {
+    Json j;
+    put(j, "name", r.name);
+    put(j, "collective", name_of(r.collective));
+    put(j, "dimension", name_of(r.dimension));
+    put(j, "ranks", r.ranks);
+    put(j, "bytes", r.bytes);
+    put(j, "calls", r.calls);
+    put(j, "algorithm", r.algorithm);
+    put(j, "protocol", r.protocol);
+    put(j, "bus_bandwidth_bytes_per_s", r.bus_bandwidth);
+    put(j, "time_s", range(r.time));
+    put(j, "exposed_s", r.exposed);
+    put(j, "bottleneck", r.bottleneck);
+    put(j, "basis", r.basis);
+    list.push_back(std::move(j));
+  }
   return list;
 }
 
 Json step_json(const StepAnswer& s) {
-  return Json{{"time_s", range(s.time)},
-              {"compute_s", number(s.compute)},
-              {"exposed_communication_s", number(s.exposed_communication)},
-              {"bubble_s", number(s.bubble)},
-              {"optimizer_s", number(s.optimizer)},
-              {"host_s", number(s.host)},
-              {"offload_s", number(s.offload)},
-              {"straggler_s", number(s.straggler)},
-              {"on_ideal_wiring_s", number(s.on_ideal_wiring)},
-              {"tokens_per_s", number(s.tokens_per_s)},
-              {"tokens_per_s_per_gpu", number(s.tokens_per_s_per_gpu)},
-              {"model_tflops_per_gpu", number(s.model_tflops_per_gpu)},
-              {"hardware_tflops_per_gpu", number(s.hardware_tflops_per_gpu)},
-              {"mfu", number(s.mfu)},
-              {"hfu", number(s.hfu)}};
+  Json j;
+  put(j, "time_s", range(s.time));
+  put(j, "compute_s", s.compute);
+  put(j, "exposed_communication_s", s.exposed_communication);
+  put(j, "bubble_s", s.bubble);
+  put(j, "optimizer_s", s.optimizer);
+  put(j, "host_s", s.host);
+  put(j, "offload_s", s.offload);
+  put(j, "straggler_s", s.straggler);
+  put(j, "on_ideal_wiring_s", s.on_ideal_wiring);
+  put(j, "tokens_per_s", s.tokens_per_s);
+  put(j, "tokens_per_s_per_gpu", s.tokens_per_s_per_gpu);
+  put(j, "model_tflops_per_gpu", s.model_tflops_per_gpu);
+  put(j, "hardware_tflops_per_gpu", s.hardware_tflops_per_gpu);
+  put(j, "mfu", s.mfu);
+  put(j, "hfu", s.hfu);
+  return j;
 }
 
 // --- differences: where documents of the same kind say different things -----------------------------------------------------
@@ -146,7 +177,10 @@ void add_differences(const std::string& path, const Documents& documents, Json& 
   if (!any_inner || any_leaf) {  // values, or a value here and an object there: shown whole
     Json values = Json::array();
     for (const Json* d : documents) values.push_back(d == nullptr ? Json(nullptr) : *d);
-    list.push_back({{"path", path}, {"values", std::move(values)}});
+    Json difference;
+    put(difference, "path", path);
+    put(difference, "values", std::move(values));
+    list.push_back(std::move(difference));
     return;
   }
   std::vector<std::string> names;  // of every document, in order of first appearance
@@ -199,24 +233,46 @@ std::vector<std::string> element_names(const Json& array) {
 
 Json write_note(const Note& note) {
   std::string_view severity = note.severity == Severity::info ? "info" : note.severity == Severity::warning ? "warning" : "error";
-  return Json{{"severity", severity}, {"path", note.path}, {"text", note.text}};
+  Json j;
+  put(j, "severity", severity);
+  put(j, "path", note.path);
+  put(j, "text", note.text);
+  return j;
 }
 
 Json write_estimate(const Plan& plan, const Estimate& estimate) {
-  Json notes = Json::array();
+  Json model, notes = Json::array();
+  put(model, "parameters", estimate.parameters);
+  put(model, "active_parameters", estimate.active_parameters);
+  put(model, "flops_per_token", estimate.flops_per_token);
   for (const Note& n : estimate.notes) notes.push_back(write_note(n));
-  return Json{{"schema", "wireplan.estimate/1"},
-              {"engine", kEngineVersion},
-              {"plan", write_plan(plan)},
-              {"assumed", assumptions(plan)},
-              {"model",
-               {{"parameters", number(estimate.parameters)},
-                {"active_parameters", number(estimate.active_parameters)},
-                {"flops_per_token", number(estimate.flops_per_token)}}},
-              {"memory", memory_json(estimate.memory)},
-              {"communication", communication_json(estimate.communication)},
-              {"step", step_json(estimate.step)},
-              {"notes", std::move(notes)}};
+  Json j;
+  put(j, "schema", "wireplan.estimate/1");
+  put(j, "engine", kEngineVersion);
+  put(j, "plan", write_plan(plan));
+  put(j, "assumed", assumptions(plan));
+  put(j, "model", std::move(model));
+  put(j, "memory", memory_json(estimate.memory));
+  put(j, "communication", communication_json(estimate.communication));
+  put(j, "step", step_json(estimate.step));
+  put(j, "notes", std::move(notes));
+  return j;
+}
+
+Json write_timeline(const std::vector<MemoryLine>& lines) {
+  Json memory = Json::array();
+  for (const MemoryLine& line : lines) {
+    Json points = Json::array();
+    for (const MemoryPoint& p : line.points) points.push_back(Json::array({number(p.time.value), number(std::ceil(p.allocated.value))}));
+    Json j;
+    put(j, "stage", line.stage);
+    put(j, "points", std::move(points));
+    memory.push_back(std::move(j));
+  }
+  Json j;
+  put(j, "streams", Json::array());
+  put(j, "memory", std::move(memory));
+  return j;
 }
 
 Json write_comparison(const Comparison& comparison) {
@@ -224,36 +280,52 @@ Json write_comparison(const Comparison& comparison) {
   for (std::size_t i = 0; i < comparison.plans.size(); ++i)
     estimates.push_back(write_estimate(comparison.plans[i], comparison.estimates[i]));
   Json different = differences(estimates);
-  return Json{{"schema", "wireplan.compare/1"},
-              {"baseline", comparison.baseline},
-              {"estimates", std::move(estimates)},
-              {"differences", std::move(different)}};
+  Json j;
+  put(j, "schema", "wireplan.compare/1");
+  put(j, "baseline", Json(comparison.baseline));
+  put(j, "estimates", std::move(estimates));
+  put(j, "differences", std::move(different));
+  return j;
 }
 
 Json write_explanation(const Explanation& e) {
   Json values = Json::array();
-  for (const ExplainedValue& v : e.values)
-    values.push_back({{"symbol", v.symbol},
-                      {"value", number(v.value)},
-                      {"unit", v.unit},
-                      {"kind", name_of(v.kind)},
-                      {"meaning", v.meaning},
-                      {"key", v.key}});
-  return Json{{"key", e.key},
-              {"symbol", e.symbol},
-              {"formula", e.formula},
-              {"values", std::move(values)},
-              {"result", number(e.result)},
-              {"unit", e.unit},
-              {"kind", name_of(e.kind)},
-              {"band", e.has_band ? range(e.band) : Json(nullptr)},
-              {"sources", e.sources}};
+  for (const ExplainedValue& v : e.values) {
+    Json j;
+    put(j, "symbol", v.symbol);
+    put(j, "value", v.value);
+    put(j, "unit", v.unit);
+    put(j, "kind", name_of(v.kind));
+    put(j, "meaning", v.meaning);
+    put(j, "key", v.key);
+    values.push_back(std::move(j));
+  }
+  Json j;
+  put(j, "key", e.key);
+  put(j, "symbol", e.symbol);
+  put(j, "formula", e.formula);
+  put(j, "values", std::move(values));
+  put(j, "result", e.result);
+  put(j, "unit", e.unit);
+  put(j, "kind", name_of(e.kind));
+  put(j, "band", e.has_band ? range(e.band) : Json(nullptr));
+  put(j, "sources", e.sources);
+  return j;
 }
 
 Json write_errors(const Errors& errors) {
   Json list = Json::array();
-  for (const Error& e : errors) list.push_back({{"path", e.path}, {"value", e.value}, {"limit", e.limit}, {"text", e.text}});
-  return Json{{"errors", std::move(list)}};
+  for (const Error& e : errors) {
+    Json j;
+    put(j, "path", e.path);
+    put(j, "value", e.value);
+    put(j, "limit", e.limit);
+    put(j, "text", e.text);
+    list.push_back(std::move(j));
+  }
+  Json j;
+  put(j, "errors", std::move(list));
+  return j;
 }
 
 }  // namespace wireplan

@@ -1,8 +1,8 @@
 #include "core/text/json.hpp"
 
 #include <cmath>
+#include <set>
 #include <string>
-#include <unordered_set>
 #include <vector>
 
 #include "core/base/format.hpp"
@@ -185,7 +185,7 @@ class Builder {
   struct Level {
     Json* json;
     std::string key;
-    std::unordered_set<std::string> keys;
+    std::set<std::string> keys;
   };
 
   bool fail(std::string text) {
@@ -279,6 +279,19 @@ Json number(double value) {
   // -0.0 and 0.0 print alike.
   if (std::fabs(value) < 9007199254740992.0 && value == std::floor(value)) return static_cast<std::int64_t>(value);
   return value;
+}
+
+void put(Json& object, const char* key, Json value) { object[key] = std::move(value); }
+void put(Json& object, const char* key, std::nullptr_t) { put(object, key, Json(nullptr)); }
+void put(Json& object, const char* key, double value) { put(object, key, number(value)); }
+void put(Json& object, const char* key, std::int64_t value) { put(object, key, Json(value)); }
+void put(Json& object, const char* key, int value) { put(object, key, Json(value)); }
+void put(Json& object, const char* key, bool value) { put(object, key, Json(value)); }
+void put(Json& object, const char* key, std::string_view text) { put(object, key, Json(text)); }
+void put(Json& object, const char* key, const std::string& text) { put(object, key, Json(text)); }
+void put(Json& object, const char* key, const char* text) { put(object, key, Json(text)); }
+void put_or_null(Json& object, const char* key, double value) {
+  put(object, key, value > 0 ? number(value) : Json(nullptr));
 }
 
 std::string value_text(const Json& json) {

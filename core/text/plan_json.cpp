@@ -138,11 +138,11 @@ Result<Plan> read_plan_text(std::string_view text, const Presets& presets) {
 
 Json write_plan(const Plan& plan) {
   Json j = Json::object();
-  j["schema"] = kSchema;
-  j["model"] = plan.model.id.empty() ? write_model(plan.model) : Json(plan.model.id);
-  j["training"] = write_training(plan.training);
-  j["parallel"] = write_parallel(plan.parallel);
-  j["cluster"] = write_cluster_part(plan.cluster);
+  put(j, "schema", kSchema);
+  put(j, "model", plan.model.id.empty() ? write_model(plan.model) : Json(plan.model.id));
+  put(j, "training", write_training(plan.training));
+  put(j, "parallel", write_parallel(plan.parallel));
+  put(j, "cluster", write_cluster_part(plan.cluster));
   return j;
 }
 

@@ -89,22 +89,25 @@ std::string shown(const Json& value, Shown how) {
 }
 
 Error unknown_kind(std::string_view kind) {
-  std::string listed;
   std::vector<std::string_view> names;
-  for (const Kind& k : kinds()) {
-    names.push_back(k.name);
-    listed += (listed.empty() ? "" : " | ") + std::string(k.name);
-  }
-  return {"kind", value_text(Json(kind)), listed, value_text(Json(kind)) + " is no kind of presets" + did_you_mean(nearest_words(kind, names))};
+  for (const Kind& k : kinds()) names.push_back(k.name);
+  return {"kind", value_text(Json(kind)), listed(names), value_text(Json(kind)) + " is no kind of presets" + did_you_mean(nearest_words(kind, names))};
 }
 
 }  // namespace
 
 Json preset_kinds(const Presets& presets) {
   Json list = Json::array();
-  for (const Kind& k : kinds())
-    list.push_back(Json{{"kind", k.name}, {"count", presets.ids(k.name).size()}, {"what", k.what}});
-  return Json{{"kinds", std::move(list)}};
+  for (const Kind& k : kinds()) {
+    Json entry;
+    put(entry, "kind", k.name);
+    put(entry, "count", static_cast<std::int64_t>(presets.ids(k.name).size()));
+    put(entry, "what", k.what);
+    list.push_back(std::move(entry));
+  }
+  Json j;
+  put(j, "kinds", std::move(list));
+  return j;
 }
 
 Result<Json> preset_list(const Presets& presets, std::string_view kind) {
@@ -116,13 +119,18 @@ Result<Json> preset_list(const Presets& presets, std::string_view kind) {
       if (!preset) return preset.errors();
       const Json& document = preset.value();
       const Json* name = at(document, "name");
-      Json entry{{"id", id}, {"name", fact_value(name != nullptr ? name : at(document, "title"))}};
-      for (const Fact& f : k.facts) entry[std::string(f.key)] = fact_value(at(document, f.path));
-      entry["verified"] = fact_value(at(document, "verified"));
-      entry["source"] = fact_value(at(document, "source"));
+      Json entry;
+      put(entry, "id", id);
+      put(entry, "name", fact_value(name != nullptr ? name : at(document, "title")));
+      for (const Fact& f : k.facts) put(entry, std::string(f.key).c_str(), fact_value(at(document, f.path)));
+      put(entry, "verified", fact_value(at(document, "verified")));
+      put(entry, "source", fact_value(at(document, "source")));
       list.push_back(std::move(entry));
     }
-    return Json{{"kind", kind}, {"presets", std::move(list)}};
+    Json j;
+    put(j, "kind", kind);
+    put(j, "presets", std::move(list));
+    return j;
   }
   return unknown_kind(kind);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/sort.hpp"
 #include "core/text/embedded_presets.hpp"
 #include "core/text/plan_json.hpp"
 #include "core/text/read_constants.hpp"
@@ -83,18 +84,27 @@ void read_loss_bytes(Reader& r, const Json& json, std::array<LossBytes, kNames<L
 void read_switches(Reader& r, Variant& v) {
   if (const Json* details = r.stated("details")) v.details = read_details(r.log(), *details, r.path("details"));
   if (const Json* loss = r.stated("loss_bytes")) read_loss_bytes(r, *loss, v.loss);
-  bool fuses = false;
-  if (r.read("fused_weight_gradients", fuses)) v.fused_weight_gradients = fuses;
-  double bytes = 0;
-  if (r.read("workspace_bytes", bytes)) v.workspace_bytes = bytes;
+  const auto read = [&](const char* key, auto& to) {
+    typename std::remove_reference_t<decltype(to)>::value_type value{};
+    if (r.read(key, value)) to = value;
+  };
+  read("fused_weight_gradients", v.fused_weight_gradients);
+  read("batch_has_mask", v.batch_has_mask);
+  read("workspace_bytes", v.workspace_bytes);
+  read("grouped_workspace_bytes", v.grouped_workspace_bytes);
 }
 
 void put(const Variant& v, Implementation& i) {
   apply(v.details, i.switches);
   for (std::size_t k = 0; k < v.loss.size(); ++k)
     if (v.loss[k].forward > 0) i.loss[k] = v.loss[k];
-  if (v.fused_weight_gradients) i.switches.fused_weight_gradients = *v.fused_weight_gradients;
-  if (v.workspace_bytes) i.switches.workspace_bytes = *v.workspace_bytes;
+  const auto put_one = [](const auto& from, auto& to) {
+    if (from) to = *from;
+  };
+  put_one(v.fused_weight_gradients, i.switches.fused_weight_gradients);
+  put_one(v.batch_has_mask, i.switches.batch_has_mask);
+  put_one(v.workspace_bytes, i.switches.workspace_bytes);
+  put_one(v.grouped_workspace_bytes, i.switches.grouped_workspace_bytes);
 }
 
 void read_variants(Reader& r, Implementation& implementation) {
@@ -197,7 +207,7 @@ std::vector<std::string_view> Presets::ids(std::string_view kind) const {
   for (const EmbeddedPreset* p = first; p != last; ++p) all.push_back(p->id);
   if (const auto added = added_.find(kind); added != added_.end())
     for (const auto& [id, json] : added->second) all.push_back(id);
-  std::sort(all.begin(), all.end());
+  sort(all);
   all.erase(std::unique(all.begin(), all.end()), all.end());
   return all;
 }

@@ -22,8 +22,8 @@ struct Variant {
   std::optional<Kernels> kernels;
   Details details;
   std::array<LossBytes, kNames<Loss>.size()> loss{};  // forward 0: not stated
-  std::optional<bool> fused_weight_gradients;
-  std::optional<double> workspace_bytes;
+  std::optional<bool> fused_weight_gradients, batch_has_mask;
+  std::optional<double> workspace_bytes, grouped_workspace_bytes;
 };
 
 // A code base that trains (assets/implementations).

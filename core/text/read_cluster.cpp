@@ -100,17 +100,17 @@ Result<Cluster> read_cluster(const Json& document, const Presets& presets, const
 
 Json write_cluster_part(const Cluster& cluster) {
   Json j = Json::object();
-  j["nodes"] = cluster.nodes;
-  j["node"] = cluster.node.id.empty() ? write_node(cluster.node) : Json(cluster.node.id);
-  j["network"] = cluster.network ? write_network(*cluster.network) : Json(nullptr);
-  j["gpus_per_node"] = cluster.gpus_per_node;
-  j["rack_nodes"] = cluster.rack_nodes > 0 ? Json(cluster.rack_nodes) : Json(nullptr);
-  j["profile"] = nullptr;
+  put(j, "nodes", cluster.nodes);
+  put(j, "node", cluster.node.id.empty() ? write_node(cluster.node) : Json(cluster.node.id));
+  put(j, "network", cluster.network ? write_network(*cluster.network) : Json(nullptr));
+  put(j, "gpus_per_node", cluster.gpus_per_node);
+  put_or_null(j, "rack_nodes", cluster.rack_nodes);
+  put(j, "profile", nullptr);
   if (!cluster.profile.empty()) {
     Result<Json> profile = parse_json(cluster.profile);
-    if (profile) j["profile"] = std::move(profile.value());
+    if (profile) put(j, "profile", std::move(profile.value()));
   }
-  if (!cluster.assumed.empty()) j["assumed"] = write_assumed(cluster.assumed);
+  if (!cluster.assumed.empty()) put(j, "assumed", write_assumed(cluster.assumed));
   return j;
 }
 

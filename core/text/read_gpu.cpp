@@ -84,17 +84,17 @@ Gpu read_gpu(Reader& r, bool is_preset) {
 Json write_gpu(const Gpu& g) {
   Json j = Json::object();
   const auto text = [&](const char* key, const std::string& value) {
-    if (!value.empty()) j[key] = value;
+    if (!value.empty()) put(j, key, value);
   };
   const auto positive = [&](const char* key, double value) {
-    if (value > 0) j[key] = number(value);
+    if (value > 0) put(j, key, value);
   };
   text("name", g.name);
   text("architecture", g.architecture);
   text("form", g.form);
-  j["memory_bytes"] = number(g.memory.value);
+  put(j, "memory_bytes", g.memory.value);
   positive("reported_bytes", g.reported.value);
-  j["hbm_bytes_per_s"] = number(g.hbm.value);
+  put(j, "hbm_bytes_per_s", g.hbm.value);
   positive("fp32_flops_per_s", g.fp32.value);
   positive("tf32_flops_per_s", g.tf32.value);
   positive("bf16_flops_per_s", g.bf16.value);
@@ -107,17 +107,17 @@ Json write_gpu(const Gpu& g) {
   positive("tdp_w", g.tdp_w);
   if (g.nvlink.value > 0) {
     Json link = Json::object();
-    if (g.nvlink_generation > 0) link["generation"] = g.nvlink_generation;
-    if (g.nvlink_links > 0) link["links"] = g.nvlink_links;
-    link["bytes_per_s_per_direction"] = number(g.nvlink.value);
-    if (g.is_xgmi) link["kind"] = "xgmi";
-    j["nvlink"] = std::move(link);
+    if (g.nvlink_generation > 0) put(link, "generation", g.nvlink_generation);
+    if (g.nvlink_links > 0) put(link, "links", g.nvlink_links);
+    put(link, "bytes_per_s_per_direction", g.nvlink.value);
+    if (g.is_xgmi) put(link, "kind", "xgmi");
+    put(j, "nvlink", std::move(link));
   }
   Json pcie = Json::object();
-  pcie["generation"] = g.pcie_generation;
-  pcie["lanes"] = g.pcie_lanes;
-  j["pcie"] = std::move(pcie);
-  if (g.p2p_pcie >= 0) j["p2p_pcie"] = g.p2p_pcie == 1;
+  put(pcie, "generation", g.pcie_generation);
+  put(pcie, "lanes", g.pcie_lanes);
+  put(j, "pcie", std::move(pcie));
+  if (g.p2p_pcie >= 0) put(j, "p2p_pcie", g.p2p_pcie == 1);
   text("source", g.source);
   text("verified", g.verified);
   text("note", g.note);

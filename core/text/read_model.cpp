@@ -160,70 +160,70 @@ Model read_model(Reader& r, bool is_preset) {
 
 Json write_model(const Model& m) {
   Json j = Json::object();
-  if (!m.name.empty()) j["name"] = m.name;
+  if (!m.name.empty()) put(j, "name", m.name);
   if (m.opaque) {
-    j["kind"] = "opaque";
-    j["parameters"] = m.opaque->parameters;
-    j["units"] = m.opaque->units;
-    j["flops_per_sample"] = number(m.opaque->flops_per_sample);
-    j["saved_bytes_per_sample"] = number(m.opaque->saved_bytes_per_sample);
+    put(j, "kind", "opaque");
+    put(j, "parameters", m.opaque->parameters);
+    put(j, "units", m.opaque->units);
+    put(j, "flops_per_sample", m.opaque->flops_per_sample);
+    put(j, "saved_bytes_per_sample", m.opaque->saved_bytes_per_sample);
     return j;
   }
-  j["hidden_size"] = m.hidden_size;
-  j["num_layers"] = m.num_layers;
-  j["num_attention_heads"] = m.num_attention_heads;
-  j["num_key_value_heads"] = m.num_key_value_heads;
-  j["head_dim"] = m.head_dim;
-  j["intermediate_size"] = m.intermediate_size;
-  j["mlp"] = name_of(m.mlp);
-  j["vocab_size"] = m.vocab_size;
-  j["tie_word_embeddings"] = m.tie_word_embeddings;
-  j["norm"] = name_of(m.norm);
-  j["norms_per_layer"] = m.norms_per_layer;
-  j["final_norm"] = m.final_norm;
-  j["embedding_norm"] = m.embedding_norm;
-  j["qkv_bias"] = m.qkv_bias;
-  j["o_bias"] = m.o_bias;
-  j["mlp_bias"] = m.mlp_bias;
-  j["head_bias"] = m.head_bias;
-  j["qk_norm"] = name_of(m.qk_norm);
-  j["attention_sinks"] = m.attention_sinks;
-  j["position"] = name_of(m.position);
-  j["max_position_embeddings"] = m.max_position_embeddings > 0 ? Json(m.max_position_embeddings) : Json(nullptr);
-  j["extra_position_rows"] = m.extra_position_rows;
-  j["sliding_window"] = m.sliding_window > 0 ? Json(m.sliding_window) : Json(nullptr);
-  j["sliding_window_pattern"] = nullptr;
+  put(j, "hidden_size", m.hidden_size);
+  put(j, "num_layers", m.num_layers);
+  put(j, "num_attention_heads", m.num_attention_heads);
+  put(j, "num_key_value_heads", m.num_key_value_heads);
+  put(j, "head_dim", m.head_dim);
+  put(j, "intermediate_size", m.intermediate_size);
+  put(j, "mlp", name_of(m.mlp));
+  put(j, "vocab_size", m.vocab_size);
+  put(j, "tie_word_embeddings", m.tie_word_embeddings);
+  put(j, "norm", name_of(m.norm));
+  put(j, "norms_per_layer", m.norms_per_layer);
+  put(j, "final_norm", m.final_norm);
+  put(j, "embedding_norm", m.embedding_norm);
+  put(j, "qkv_bias", m.qkv_bias);
+  put(j, "o_bias", m.o_bias);
+  put(j, "mlp_bias", m.mlp_bias);
+  put(j, "head_bias", m.head_bias);
+  put(j, "qk_norm", name_of(m.qk_norm));
+  put(j, "attention_sinks", m.attention_sinks);
+  put(j, "position", name_of(m.position));
+  put_or_null(j, "max_position_embeddings", m.max_position_embeddings);
+  put(j, "extra_position_rows", m.extra_position_rows);
+  put_or_null(j, "sliding_window", m.sliding_window);
+  put(j, "sliding_window_pattern", nullptr);
   if (m.sliding_window_global_every > 0) {
     Json pattern = Json::object();
-    pattern["global_every"] = m.sliding_window_global_every;
-    j["sliding_window_pattern"] = std::move(pattern);
+    put(pattern, "global_every", m.sliding_window_global_every);
+    put(j, "sliding_window_pattern", std::move(pattern));
   }
-  j["moe"] = nullptr;
+  put(j, "moe", nullptr);
   if (m.moe) {
     Json e = Json::object();
-    e["num_experts"] = m.moe->num_experts;
-    e["experts_per_token"] = m.moe->experts_per_token;
-    e["intermediate_size"] = m.moe->intermediate_size;
-    e["num_shared_experts"] = m.moe->num_shared_experts;
-    e["shared_intermediate_size"] = m.moe->shared_intermediate_size;
-    e["shared_gate"] = m.moe->shared_gate;
-    e["first_dense_layers"] = m.moe->first_dense_layers;
-    e["every"] = m.moe->every;
+    put(e, "num_experts", m.moe->num_experts);
+    put(e, "experts_per_token", m.moe->experts_per_token);
+    put(e, "intermediate_size", m.moe->intermediate_size);
+    put(e, "num_shared_experts", m.moe->num_shared_experts);
+    put(e, "shared_intermediate_size", m.moe->shared_intermediate_size);
+    put(e, "shared_gate", m.moe->shared_gate);
+    put(e, "first_dense_layers", m.moe->first_dense_layers);
+    put(e, "every", m.moe->every);
     e["router_bias"] = name_of(!m.moe->router_bias                ? RouterBias::none
                                : m.moe->router_bias_is_correction ? RouterBias::correction
                                                                   : RouterBias::trained);
-    e["expert_bias"] = m.moe->expert_bias;
-    j["moe"] = std::move(e);
+    put(e, "expert_bias", m.moe->expert_bias);
+    put(j, "moe", std::move(e));
   }
-  j["mla"] = nullptr;
+  put(j, "mla", nullptr);
   if (m.mla) {
     Json a = Json::object();
-    a["q_lora_rank"] = m.mla->q_lora_rank > 0 ? Json(m.mla->q_lora_rank) : Json(nullptr);
-    a["kv_lora_rank"] = m.mla->kv_lora_rank;
-    a["qk_nope_head_dim"] = m.mla->qk_nope_head_dim;
-    a["qk_rope_head_dim"] = m.mla->qk_rope_head_dim;
-    a["v_head_dim"] = m.mla->v_head_dim;
-    j["mla"] = std::move(a);
+    put_or_null(a, "q_lora_rank", m.mla->q_lora_rank);
+    put(a, "kv_lora_rank", m.mla->kv_lora_rank);
+    put(a, "qk_nope_head_dim", m.mla->qk_nope_head_dim);
+    put(a, "qk_rope_head_dim", m.mla->qk_rope_head_dim);
+    put(a, "v_head_dim", m.mla->v_head_dim);
+    put(j, "mla", std::move(a));
   }
   return j;
 }

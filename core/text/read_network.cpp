@@ -123,13 +123,13 @@ Result<Network> parse_network(std::string_view shorthand, const Presets& presets
 Json write_network(const Network& n) {
   if (!n.shorthand.empty()) return n.shorthand;
   Json j = Json::object();
-  j["fabric"] = name_of(n.fabric);
-  j["nics_per_node"] = n.nics_per_node;
-  j["nic_bytes_per_s"] = number(n.nic_rate.value);
-  j["latency_s"] = number(n.latency.value);
-  j["rail_optimized"] = n.rail_optimized;
-  j["oversubscription"] = number(n.oversubscription);
-  j["gpudirect"] = n.gpudirect;
+  put(j, "fabric", name_of(n.fabric));
+  put(j, "nics_per_node", n.nics_per_node);
+  put(j, "nic_bytes_per_s", n.nic_rate.value);
+  put(j, "latency_s", n.latency.value);
+  put(j, "rail_optimized", n.rail_optimized);
+  put(j, "oversubscription", n.oversubscription);
+  put(j, "gpudirect", n.gpudirect);
   return j;
 }
 

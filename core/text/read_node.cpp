@@ -17,12 +17,10 @@ void read_word(Reader& r, std::string_view key, std::span<const std::string_view
   const Json* json = r.stated(key);
   std::string text;
   if (json == nullptr || !r.read(key, json, text)) return;
-  std::string listed;
-  for (const std::string_view word : words) {
+  for (const std::string_view word : words)
     if (word == text) out = text;
-    listed += (listed.empty() ? "" : " | ") + std::string(word);
-  }
-  if (out != text) r.fail(key, *json, listed, r.path(key) + " cannot be " + value_text(*json) + ". Nearest: " + listed);
+  if (out != text)
+    r.fail(key, *json, listed(words), r.path(key) + " cannot be " + value_text(*json) + ". Nearest: " + listed(words));
 }
 
 Cpu read_cpu(ReadLog& log, const Json& json, std::string path) {
@@ -129,10 +127,10 @@ Json write_assumed(const std::vector<Assumption>& assumed) {
   Json list = Json::array();
   for (const Assumption& a : assumed) {
     Json j = Json::object();
-    j["path"] = a.path;
+    put(j, "path", a.path);
     Result<Json> value = parse_json(a.value);
-    j["value"] = value ? std::move(value.value()) : Json(nullptr);
-    j["why"] = a.why;
+    put(j, "value", value ? std::move(value.value()) : Json(nullptr));
+    put(j, "why", a.why);
     list.push_back(std::move(j));
   }
   return list;
@@ -164,25 +162,25 @@ Node read_node(Reader& r, bool is_preset, const Presets& presets) {
 
 Json write_node(const Node& node) {
   Json j = Json::object();
-  if (!node.name.empty()) j["name"] = node.name;
-  j["gpu"] = node.gpu.id.empty() ? write_gpu(node.gpu) : Json(node.gpu.id);
-  j["gpus"] = node.gpus;
-  j["wiring"] = write_wiring(node.wiring);
-  j["p2p"] = !node.p2p_matrix.empty() ? Json(node.p2p_matrix) : node.p2p >= 0 ? Json(node.p2p == 1) : Json(nullptr);
-  j["sockets"] = node.sockets;
-  j["numa_nodes"] = node.numa_nodes;
-  j["cpu"] = nullptr;
+  if (!node.name.empty()) put(j, "name", node.name);
+  put(j, "gpu", node.gpu.id.empty() ? write_gpu(node.gpu) : Json(node.gpu.id));
+  put(j, "gpus", node.gpus);
+  put(j, "wiring", write_wiring(node.wiring));
+  put(j, "p2p", !node.p2p_matrix.empty() ? Json(node.p2p_matrix) : node.p2p >= 0 ? Json(node.p2p == 1) : Json(nullptr));
+  put(j, "sockets", node.sockets);
+  put(j, "numa_nodes", node.numa_nodes);
+  put(j, "cpu", nullptr);
   if (!(node.cpu == Cpu{})) {
     const auto text = [](const std::string& value) { return value.empty() ? Json(nullptr) : Json(value); };
     Json cpu = Json::object();
     cpu["arch"] = text(node.cpu.arch);
     cpu["vendor"] = text(node.cpu.vendor);
     cpu["nccl_class"] = text(node.cpu.nccl_class);
-    j["cpu"] = std::move(cpu);
+    put(j, "cpu", std::move(cpu));
   }
-  j["host_memory_bytes"] = node.host_memory.value > 0 ? number(node.host_memory.value) : Json(nullptr);
-  j["power_limit_w"] = node.power_limit_w > 0 ? number(node.power_limit_w) : Json(nullptr);
-  j["launch"] = node.launch;
+  put_or_null(j, "host_memory_bytes", node.host_memory.value);
+  put_or_null(j, "power_limit_w", node.power_limit_w);
+  put(j, "launch", node.launch);
   return j;
 }
 

@@ -84,35 +84,36 @@ Parallel read_parallel(Reader& r, ParallelStated& stated) {
 
 Json write_parallel(const Parallel& p) {
   Json j = Json::object();
-  j["framework"] = name_of(p.framework);
-  j["data_sharding"] = name_of(p.data_sharding);
-  j["shard_group"] = p.shard_group > 0 ? Json(p.shard_group) : Json(nullptr);
-  j["fsdp_unit"] = p.fsdp_unit.kind == FsdpUnit::Kind::block  ? Json("block")
-                   : p.fsdp_unit.kind == FsdpUnit::Kind::none ? Json("none")
-                                                              : Json(p.fsdp_unit.layers);
-  j["data"] = p.data;
-  j["tensor"] = p.tensor;
-  j["pipeline"] = p.pipeline;
-  j["context"] = p.context;
-  j["expert"] = p.expert;
-  j["expert_tensor"] = p.expert_tensor;
-  j["sequence_parallel"] = p.sequence_parallel;
-  j["pipeline_schedule"] = name_of(p.pipeline_schedule);
-  j["virtual_stages"] = p.virtual_stages;
-  j["order"] = p.order;
-  j["placement"] = p.placement.empty() ? Json(nullptr) : Json(p.placement);
-  j["gradient_sync"] = name_of(p.gradient_sync);
+  put(j, "framework", name_of(p.framework));
+  put(j, "data_sharding", name_of(p.data_sharding));
+  put_or_null(j, "shard_group", p.shard_group);
+  put(j, "fsdp_unit",
+      p.fsdp_unit.kind == FsdpUnit::Kind::block  ? Json("block")
+      : p.fsdp_unit.kind == FsdpUnit::Kind::none ? Json("none")
+                                                 : Json(p.fsdp_unit.layers));
+  put(j, "data", p.data);
+  put(j, "tensor", p.tensor);
+  put(j, "pipeline", p.pipeline);
+  put(j, "context", p.context);
+  put(j, "expert", p.expert);
+  put(j, "expert_tensor", p.expert_tensor);
+  put(j, "sequence_parallel", p.sequence_parallel);
+  put(j, "pipeline_schedule", name_of(p.pipeline_schedule));
+  put(j, "virtual_stages", p.virtual_stages);
+  put(j, "order", p.order);
+  put(j, "placement", p.placement.empty() ? Json(nullptr) : Json(p.placement));
+  put(j, "gradient_sync", name_of(p.gradient_sync));
   Json overlap = Json::object();
-  overlap["gradient_reduce"] = p.overlap.gradient_reduce;
-  overlap["parameter_gather"] = p.overlap.parameter_gather;
-  overlap["tensor"] = p.overlap.tensor;
-  overlap["pipeline"] = p.overlap.pipeline;
-  j["overlap"] = std::move(overlap);
-  j["moe_dispatcher"] = name_of(p.moe_dispatcher);
-  j["deepspeed"] = nullptr;
+  put(overlap, "gradient_reduce", p.overlap.gradient_reduce);
+  put(overlap, "parameter_gather", p.overlap.parameter_gather);
+  put(overlap, "tensor", p.overlap.tensor);
+  put(overlap, "pipeline", p.overlap.pipeline);
+  put(j, "overlap", std::move(overlap));
+  put(j, "moe_dispatcher", name_of(p.moe_dispatcher));
+  put(j, "deepspeed", nullptr);
   if (!p.deepspeed.empty()) {
     Result<Json> configuration = parse_json(p.deepspeed);
-    if (configuration) j["deepspeed"] = std::move(configuration.value());
+    if (configuration) put(j, "deepspeed", std::move(configuration.value()));
   }
   return j;
 }

@@ -134,12 +134,12 @@ Json write_graph_components(const WiringGraph& graph) {
   Json list = Json::array();
   for (const Component& c : graph.components) {
     Json j = Json::object();
-    j["id"] = c.id;
-    j["kind"] = name_of(c.kind);
-    if (c.numa >= 0) j["numa"] = c.numa;
-    if (!c.model.empty()) j["model"] = c.model;
-    if (c.nic_rate.value > 0) j["bytes_per_s"] = number(c.nic_rate.value);
-    if (c.kind == ComponentKind::nic) j["gpudirect"] = c.gpudirect;
+    put(j, "id", c.id);
+    put(j, "kind", name_of(c.kind));
+    if (c.numa >= 0) put(j, "numa", c.numa);
+    if (!c.model.empty()) put(j, "model", c.model);
+    if (c.nic_rate.value > 0) put(j, "bytes_per_s", c.nic_rate.value);
+    if (c.kind == ComponentKind::nic) put(j, "gpudirect", c.gpudirect);
     list.push_back(std::move(j));
   }
   return list;
@@ -149,14 +149,14 @@ Json write_graph_links(const WiringGraph& graph) {
   Json list = Json::array();
   for (const Link& link : graph.links) {
     Json j = Json::object();
-    j["a"] = graph.components[static_cast<std::size_t>(link.a)].id;
-    j["b"] = graph.components[static_cast<std::size_t>(link.b)].id;
-    j["kind"] = name_of(link.kind);
-    if (link.generation > 0) j["generation"] = link.generation;
+    put(j, "a", graph.components[static_cast<std::size_t>(link.a)].id);
+    put(j, "b", graph.components[static_cast<std::size_t>(link.b)].id);
+    put(j, "kind", name_of(link.kind));
+    if (link.generation > 0) put(j, "generation", link.generation);
     const bool counted = link.kind == LinkKind::nvlink || link.kind == LinkKind::xgmi;
     if (link.width > 0) j[counted ? "count" : "lanes"] = link.width;
-    if (link.stated) j["bytes_per_s"] = number(link.rate.value);
-    if (link.latency.value > 0) j["latency_s"] = number(link.latency.value);
+    if (link.stated) put(j, "bytes_per_s", link.rate.value);
+    if (link.latency.value > 0) put(j, "latency_s", link.latency.value);
     list.push_back(std::move(j));
   }
   return list;
@@ -194,35 +194,35 @@ Wiring read_wiring(Reader& r) {
 
 Json write_wiring(const Wiring& w) {
   Json j = Json::object();
-  j["kind"] = name_of(w.kind);
+  put(j, "kind", name_of(w.kind));
   if (w.kind == WiringKind::graph) {
-    j["components"] = write_graph_components(w.graph);
-    j["links"] = write_graph_links(w.graph);
+    put(j, "components", write_graph_components(w.graph));
+    put(j, "links", write_graph_links(w.graph));
     return j;
   }
-  if (w.kind == WiringKind::nvlink_mesh) j["links"] = w.mesh;
+  if (w.kind == WiringKind::nvlink_mesh) put(j, "links", w.mesh);
   if (w.kind == WiringKind::nvlink_pairs) {
-    j["pairs"] = w.pairs;
-    if (w.links_per_pair > 0) j["links_per_pair"] = w.links_per_pair;
+    put(j, "pairs", w.pairs);
+    if (w.links_per_pair > 0) put(j, "links_per_pair", w.links_per_pair);
   }
   if (!w.groups.empty()) {
     Json groups = Json::array();
     for (const PcieGroup& group : w.groups) {
       Json g = Json::object();
-      g["socket"] = group.socket;
-      g["numa"] = group.numa;
-      g["gpus"] = group.gpus;
-      g["nics"] = group.nics;
-      g["switch"] = group.has_switch;
+      put(g, "socket", group.socket);
+      put(g, "numa", group.numa);
+      put(g, "gpus", group.gpus);
+      put(g, "nics", group.nics);
+      put(g, "switch", group.has_switch);
       groups.push_back(std::move(g));
     }
-    j["groups"] = std::move(groups);
+    put(j, "groups", std::move(groups));
   }
   if (w.pcie_generation > 0 || w.pcie_lanes > 0) {
     Json pcie = Json::object();
-    if (w.pcie_generation > 0) pcie["generation"] = w.pcie_generation;
-    if (w.pcie_lanes > 0) pcie["lanes"] = w.pcie_lanes;
-    j["pcie"] = std::move(pcie);
+    if (w.pcie_generation > 0) put(pcie, "generation", w.pcie_generation);
+    if (w.pcie_lanes > 0) put(pcie, "lanes", w.pcie_lanes);
+    put(j, "pcie", std::move(pcie));
   }
   return j;
 }

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "core/base/format.hpp"
+#include "core/base/sort.hpp"
 
 namespace wireplan {
 namespace {
@@ -26,12 +27,6 @@ std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t mo
     std::swap(last, now);
   }
   return last[b.size()];
-}
-
-std::string listed(std::span<const std::string_view> names) {
-  std::string text;
-  for (const std::string_view name : names) text += (text.empty() ? "" : " | ") + std::string(name);
-  return text;
 }
 
 }  // namespace
@@ -92,7 +87,7 @@ std::vector<std::string_view> nearest_words(std::string_view word, std::span<con
       continue;
     found.emplace_back(distance, candidate);
   }
-  std::sort(found.begin(), found.end());
+  sort(found);
   std::vector<std::string_view> words;
   for (std::size_t i = 0; i < found.size() && i < 3; ++i) words.push_back(found[i].second);
   return words;
@@ -241,7 +236,7 @@ void Reader::finish() {
     }
     const auto words = nearest_words(name, known_);
     std::vector<std::string_view> sorted = known_;
-    std::sort(sorted.begin(), sorted.end());
+    sort(sorted);
     sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
     const std::string shown = value_text(Json(name));
     log_.add({path(name.size() <= 80 ? name : name.substr(0, 80)), value_text(value), "one of " + listed(sorted),

@@ -31,12 +31,11 @@ Errors prefixed(Errors errors, const std::string& prefix) {
 // Every key of the request must be one of `keys`.
 Errors unknown_keys(const Json& request, std::initializer_list<std::string_view> keys) {
   Errors errors;
-  std::string listed;
-  for (std::string_view key : keys) listed += (listed.empty() ? "" : " | ") + std::string(key);
+  const std::string allowed = listed({keys.begin(), keys.size()});
   for (auto it = request.begin(); it != request.end(); ++it) {
     bool known = false;
     for (std::string_view key : keys) known = known || key == it.key();
-    if (!known) errors.push_back({it.key(), value_text(it.value()), listed, "a request has no key " + value_text(Json(it.key())) + "; the keys are " + listed});
+    if (!known) errors.push_back({it.key(), value_text(it.value()), allowed, "a request has no key " + value_text(Json(it.key())) + "; the keys are " + allowed});
   }
   return errors;
 }
@@ -141,12 +140,28 @@ Comparison compared(StatedPlans stated, const Constants& constants) {
   return comparison;
 }
 
+// A document that says one thing.
+Json document_of(const char* key, const std::string& text) {
+  Json j;
+  put(j, key, text);
+  return j;
+}
+
 // --- the commands ---------------------------------------------------------------------------------------------------------
 
+// The request is a plan, or {"plan", "set"?, "timeline"?}.
 Result<Json> answer_estimate(const Json& request, const Presets& presets, const Constants& constants) {
-  Result<StatedPlan> stated = stated_plan(request, presets);
+  const bool has_timeline = request.is_object() && request.contains("plan") && request.contains("timeline");
+  if (has_timeline) {
+    if (Errors errors = unknown_keys(request, {"plan", "set", "timeline"}); !errors.empty()) return errors;
+    if (!request.at("timeline").is_boolean()) return wrong("timeline", request.at("timeline"), "true or false");
+  }
+  Result<StatedPlan> stated = stated_plan(has_timeline ? only_plan(request) : request, presets);
   if (!stated) return stated.errors();
-  return write_estimate(stated.value().plan, estimate(stated.value(), constants));
+  const Estimate answered = estimate(stated.value(), constants);
+  Json document = write_estimate(stated.value().plan, answered);
+  if (has_timeline && request.at("timeline").get<bool>()) document["timeline"] = write_timeline(memory_timeline(stated.value().plan, answered));
+  return document;
 }
 
 Result<Explanation> explained(const Json& request, const Presets& presets, const Constants& constants) {
@@ -188,13 +203,17 @@ Result<Json> answer_parse_link(const Json& request) {
   Json view = Json::object(), notes = Json::array();
   for (const auto& [key, value] : link.value().view) view[key] = value;
   for (const Note& n : link.value().notes) notes.push_back(write_note(n));
-  return Json{{"plan", std::move(link.value().plan)}, {"view", std::move(view)}, {"notes", std::move(notes)}};
+  Json j;
+  put(j, "plan", std::move(link.value().plan));
+  put(j, "view", std::move(view));
+  put(j, "notes", std::move(notes));
+  return j;
 }
 
 Result<Json> answer_format_link(const Json& request, const Presets& presets) {
   Result<StatedPlan> stated = stated_plan(request, presets);
   if (!stated) return stated.errors();
-  return Json{{"link", format_link(stated.value().plan, presets)}};
+  return document_of("link", format_link(stated.value().plan, presets));
 }
 
 // A string of the request that names a value of an enumeration, or `otherwise` where it is left out.
@@ -222,17 +241,17 @@ Result<Json> answer_render(const Json& request, const Presets& presets, const Co
     Comparison comparison = compared(std::move(stated.value()), constants);
     std::vector<std::string> links;
     for (const Plan& plan : comparison.plans) links.push_back(format_link(plan, presets));
-    return Json{{"text", render_comparison(comparison, format.value(), unit, links)}};
+    return document_of("text", render_comparison(comparison, format.value(), unit, links));
   }
   if (request.contains("path")) {
     Result<Explanation> explanation = explained(request, presets, constants);
     if (!explanation) return explanation.errors();
-    return Json{{"text", render_explanation(explanation.value())}};
+    return document_of("text", render_explanation(explanation.value()));
   }
   Result<StatedPlan> stated = stated_plan(only_plan(request), presets);
   if (!stated) return stated.errors();
   const Plan& plan = stated.value().plan;
-  return Json{{"text", render_estimate(plan, estimate(stated.value(), constants), format.value(), unit_or(stated.value().unit).value(), format_link(plan, presets))}};
+  return document_of("text", render_estimate(plan, estimate(stated.value(), constants), format.value(), unit_or(stated.value().unit).value(), format_link(plan, presets)));
 }
 
 }  // namespace
