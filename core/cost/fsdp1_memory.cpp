@@ -137,7 +137,7 @@ class Fsdp1 final : public DataParallelMemory {
       release(l, index);
       return;
     }
-    const double flat = u.bytes.gathered;
+    const double flat = u.bytes.flat_gradient;
     const double zeros = how_.fsdp_use_orig_params ? std::max(0.0, flat - u.fresh) : 0;
     l.mark("join of a unit's gradients", Term::unsharded_gradients, zeros + flat);
     l.add(Term::unsharded_gradients, flat - u.fresh);

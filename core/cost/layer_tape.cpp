@@ -5,6 +5,7 @@
 
 #include "core/count/parameters.hpp"
 #include "core/count/tensors.hpp"
+#include "core/cost/compiled_layer.hpp"
 #include "core/cost/layer_writer.hpp"
 #include "core/cost/megatron_layer.hpp"
 #include "core/cost/parameter_store.hpp"
@@ -112,6 +113,8 @@ Ref experts_of(LayerWriter& w, Ref x);
 
 Tape layer_tape(const Plan& plan, const LayerKind& kind) {
   if (plan.training.switches.modules == ModuleCode::megatron && !plan.model.opaque) return megatron_layer_tape(plan, kind);
+  if (plan.training.switches.modules == ModuleCode::litgpt && !plan.model.opaque && !plan.model.mla && !kind.is_moe) return litgpt_layer_tape(plan, kind);
+  if (is_compiled_block(plan, kind)) return compiled_layer_tape(plan, kind);
   Tape tape;
   LayerWriter w(plan, tape);
   const Model& m = plan.model;

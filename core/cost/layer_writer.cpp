@@ -84,6 +84,10 @@ Ref LayerWriter::linear(std::string_view result, Ref x, double tokens, double in
   const double n = in * out + (bias ? out : 0);
   Operation o{.name = "linear", .inputs = {Input{input, Flow::fresh, trained}}};
   if (trained) o.weight = {n, bias ? 2.0 : 1.0, e * n, casts ? 4 * n : 0, 0};
+  if (plan.training.lora && element_bytes(plan.training.lora->base_dtype) < 2 && is_trained && result != "logits") {  // made whole for the product
+    o.forward_scratch = o.backward_scratch = e * in * out;
+    o.inputs[0].kept = o.inputs[0].kept || how.keeps_quantised_inputs;
+  }
   if (casts) o.weight.cast_bytes = 2 * n;
   o.is_cached = is_selective && ++products_ % 2 == 1;
   const Ref y = add(o, result, tokens * out, e);

@@ -9,6 +9,11 @@
 #include "core/count/parameters.hpp"
 
 namespace wireplan {
+namespace {
+
+constexpr double kScaleBytes = 4.0 / 64;  // of nf4: one fp32 scale for 64 values
+
+}  // namespace
 
 PieceBytes& PieceBytes::operator+=(const PieceBytes& o) {
   elements += o.elements;
@@ -29,6 +34,8 @@ PieceBytes& PieceBytes::operator+=(const PieceBytes& o) {
   raw_states += o.raw_states;
   raw_kept_gradients += o.raw_kept_gradients;
   copies += o.copies;
+  flat_gradient += o.flat_gradient;
+  scales += o.scales;
   return *this;
 }
 
@@ -36,7 +43,7 @@ PieceBytes PieceBytes::times(double n) const {
   PieceBytes r = *this;
   for (double PieceBytes::* field : {&PieceBytes::elements, &PieceBytes::trained, &PieceBytes::trained_tensors, &PieceBytes::stored, &PieceBytes::states,
                                      &PieceBytes::counters, &PieceBytes::one_state, &PieceBytes::gradients, &PieceBytes::whole_gradients,
-                                     &PieceBytes::reduce_input, &PieceBytes::reduce_output, &PieceBytes::gathered, &PieceBytes::gather_buffer, &PieceBytes::raw_gradients, &PieceBytes::raw_stored, &PieceBytes::raw_states, &PieceBytes::raw_kept_gradients, &PieceBytes::copies})
+                                     &PieceBytes::reduce_input, &PieceBytes::reduce_output, &PieceBytes::gathered, &PieceBytes::gather_buffer, &PieceBytes::raw_gradients, &PieceBytes::raw_stored, &PieceBytes::raw_states, &PieceBytes::raw_kept_gradients, &PieceBytes::copies, &PieceBytes::flat_gradient, &PieceBytes::scales})
     r.*field *= n;
   return r;
 }
@@ -68,14 +75,19 @@ PieceBytes piece_bytes(const Plan& p, const TensorList& tensors, const Sharding&
   const double state = element_bytes(p.training.optimizer_state_dtype);
   const double per_parameter = optimizer_state_bytes_per_parameter(p), states = is_adam ? 2 : per_parameter > 0 ? per_parameter / state : 0;
   const double reduce = s.shards_parameters ? element_bytes(how.reduce_dtype) : gradient;
+  const double base = p.training.lora ? element_bytes(p.training.lora->base_dtype) : 2;
   const auto add = [&](const Tensor& x, bool trains, double stored_width, double state_width, bool is_wide = false) {
     const double rows = x.rows, columns = x.columns, n = rows * columns, copies = x.copies;
     const double share = std::ceil(rows / ranks) * columns, padded = share * ranks;
+    const bool is_quantised = base < 2 && !trains && columns > 1 && (x.part == Part::attention_matrix || x.part == Part::mlp_matrix);
+    if (is_quantised) stored_width = base;
+    const double gathered_width = is_quantised ? base : e, scale = is_quantised && p.training.lora->base_dtype == DType::nf4 ? kScaleBytes * n : 0;
     b.elements += n * copies;
-    b.gathered += copies * whole_blocks(n * e);
-    b.gather_buffer += copies * padded * e;
-    b.raw_stored += copies * (s.shards_parameters ? share : n) * stored_width;
-    b.stored += copies * whole_blocks((s.shards_parameters ? share : n) * stored_width);
+    b.gathered += copies * whole_blocks(n * gathered_width);
+    b.gather_buffer += copies * padded * gathered_width;
+    b.scales += copies * scale;
+    b.raw_stored += copies * ((s.shards_parameters ? share : n) * stored_width + scale);
+    b.stored += copies * (whole_blocks((s.shards_parameters ? share : n) * stored_width) + whole_blocks(scale));
     if (x.columns > 1) b.copies += copies * whole_blocks(2 * n);
     if (!trains) return;
     b.trained += n * copies;
@@ -131,13 +143,27 @@ PieceBytes one_flat_parameter(const Plan& p, const PieceBytes& unit) {
   PieceBytes b = unit;
   const Switches& how = p.training.switches;
   const double ranks = double(shard_ranks(p)), share = std::ceil(b.elements / ranks), e = compute_bytes(p);
-  b.gather_buffer = b.gathered = whole_blocks(share * ranks * e);
-  b.raw_stored = share * stored_bytes(p);
+  const bool is_quantised = b.scales > 0;
+  b.flat_gradient = whole_blocks(share * ranks * e);
+  b.gather_buffer = b.gathered = is_quantised ? whole_blocks(unit.gathered) : b.flat_gradient;
+  b.raw_stored = is_quantised ? unit.gathered / ranks + b.scales : share * stored_bytes(p);
   b.stored = whole_blocks(b.raw_stored);
   b.raw_kept_gradients = b.trained > 0 ? share * (p.training.lora ? e : element_bytes(p.training.gradient_dtype)) : 0;
   b.gradients = whole_blocks(share * (p.training.lora ? e : element_bytes(p.training.gradient_dtype)));
   b.reduce_input = whole_blocks(share * ranks * element_bytes(how.reduce_dtype));
   b.reduce_output = whole_blocks(share * element_bytes(how.reduce_dtype));
+  if (how.separate_adapter_units && b.trained > 0) {
+    const double own = std::ceil(b.trained / ranks), state = element_bytes(p.training.optimizer_state_dtype), states = optimizer_state_bytes_per_parameter(p) / state;
+    b.flat_gradient = whole_blocks(own * ranks * e);
+    b.raw_kept_gradients = own * e;
+    b.gradients = whole_blocks(own * e);
+    b.reduce_input = whole_blocks(own * ranks * element_bytes(how.reduce_dtype));
+    b.reduce_output = whole_blocks(own * element_bytes(how.reduce_dtype));
+    b.one_state = whole_blocks(own * state);
+    b.raw_states = states * own * state;
+    b.states = states * b.one_state;
+    return b;
+  }
   if (how.fsdp_use_orig_params || b.trained <= 0) return b;
   const double state = element_bytes(p.training.optimizer_state_dtype), states = optimizer_state_bytes_per_parameter(p) / state;
   b.one_state = whole_blocks(share * state);

@@ -22,6 +22,8 @@ struct PieceBytes {
   double raw_gradients = 0;            // whole, without the blocks' rounding
   double raw_stored = 0, raw_states = 0, raw_kept_gradients = 0;  // of stored, states and gradients, without it
   double copies = 0;                   // 16-bit copies of matrices under autocast
+  double flat_gradient = 0;            // of a flat parameter, whole, in the type of the arithmetic
+  double scales = 0;                   // of blocks of a quantised base, which nothing shards; part of `stored`
 
   PieceBytes& operator+=(const PieceBytes& other);
   PieceBytes times(double n) const;

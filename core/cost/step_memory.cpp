@@ -14,15 +14,19 @@ namespace {
 
 // One kind of layer, played once.
 struct PlayedLayer {
-  PlayedLayer(const Plan& plan, const LayerKind& kind, bool is_run_again) : tape(layer_tape(plan, kind)), again(is_run_again) {
-    forward = again ? tape.forward_without_keeping() : tape.forward();
-    if (again) second = tape.forward_again();
-    tape.backward(again, backward);
+  // `apart`: with the stretches of each module.
+  PlayedLayer(const Plan& plan, const LayerKind& kind, bool is_run_again, bool apart) : tape(layer_tape(plan, kind)), again(is_run_again) {
+    std::vector<Stretch>* first = apart ? &forward_pieces : nullptr;
+    forward = again ? tape.forward_without_keeping(first) : tape.forward(first);
+    if (again) second = tape.forward_again(plan.training.switches.reentrant_checkpoint, apart ? &second_pieces : nullptr);
+    tape.backward(again, backward, apart);
+    modules = std::size_t(std::count_if(backward.begin(), backward.end(), [](const Stretch& s) { return s.weight.elements > 0; }));
   }
   Tape tape;
   bool again;
   Stretch forward, second;
-  std::vector<Stretch> backward;
+  std::vector<Stretch> backward, forward_pieces, second_pieces;
+  std::size_t modules = 0;
 };
 
 struct LossSizes {
@@ -33,7 +37,9 @@ LossSizes eager_loss(const Plan& p, double logits, double e) {
   LossSizes s;
   const bool has_cap = p.model.norms_per_layer >= 4 && p.model.mlp == Mlp::geglu && p.model.qk_norm == QkNorm::none;
   const double cap = has_cap ? e : 0;  // tanh of the soft cap stays
-  s.forward = (cap + e + (e < 4 ? 4 : 0) + 4) * logits;
+  // Returned in fp32: the shifted copy and its log-softmax stand beside them.
+  const double chain = p.training.switches.logits_in_fp32 ? 4 + 4 + 4 : e + (e < 4 ? 4 : 0) + 4;
+  s.forward = (cap + chain) * logits;
   s.kept = (cap + 4) * logits;
   s.backward = (cap + 12) * logits;
   s.gradient = e * logits;
@@ -62,14 +68,17 @@ class Walk {
     layers_ = Count(order_.size());
     const bool is_sharded = sharding_of(p_).shards_parameters;
     const bool is_megatron = p_.parallel.framework == Framework::megatron && !is_sharded;
-    data_ = is_megatron ? megatron_memory(p_, stage) : !is_sharded ? replicated_memory(p_, pieces_) : how_.fsdp_version == 1 ? fsdp1_memory(p_, pieces_) : fsdp2_memory(p_, pieces_);
+    data_ = p_.parallel.framework == Framework::deepspeed ? deepspeed_memory(p_, stage)
+            : is_megatron ? megatron_memory(p_, stage)
+            : !is_sharded ? replicated_memory(p_, pieces_) : how_.fsdp_version == 1 ? fsdp1_memory(p_, pieces_) : fsdp2_memory(p_, pieces_);
     data_->is_first_step = is_first_step;
     T_ = tokens_per_micro_batch(p_);
     stream_ = whole_blocks(tokens_of_stream(p_) * double(p_.model.hidden_size) * stream_bytes(p_));
     if (has_head_) head_.emplace(computes_chunks() ? final_norm_tape(p_) : head_tape(p_));
     if (head_) {
-      head_forward_ = head_->forward();
-      head_->backward(false, head_backward_);
+      head_forward_ = head_->forward(data_->walks_modules() ? &head_pieces_ : nullptr);
+      head_->backward(false, head_backward_, data_->walks_modules());
+      head_modules_ = std::size_t(std::count_if(head_backward_.begin(), head_backward_.end(), [](const Stretch& s) { return s.weight.elements > 0; }));
     }
   }
 
@@ -113,6 +122,8 @@ class Walk {
   double constants() const {
     const double s = double(p_.training.sequence_length), d = double(p_.model.head_dim);
     const bool is_hf = how_.modules == ModuleCode::huggingface;
+    if (is_hf && how_.tables_per_layer)  // cosines and sines of all positions, inverse frequencies
+      return double(layers_) * (whole_blocks(d / 2 * 4) + 2 * whole_blocks(e_ * double(p_.model.max_position_embeddings) * d));
     const double mask = is_hf && how_.padding ? whole_blocks(8 * T_) : 0;
     if (p_.model.opaque || p_.model.position != Position::rope) return mask;
     if (how_.modules == ModuleCode::torchtitan) return whole_blocks(s * d / 2 * 8);
@@ -153,7 +164,7 @@ class Walk {
     const LayerKind kind{is_moe_layer(p_.model, global), !(frozen_before && global == 0)};
     const bool again = runs_again(layer);
     std::optional<PlayedLayer>& slot = played_[(kind.is_moe ? 1 : 0) + (kind.entered_needs_gradient ? 0 : 2) + (again ? 4 : 0)];
-    if (!slot) slot.emplace(p_, kind, again);
+    if (!slot) slot.emplace(p_, kind, again, data_->walks_modules());
     return *slot;
   }
 
@@ -171,6 +182,17 @@ class Walk {
     ledger_.add(term, sign * level.kept);
     ledger_.add(Term::operations, sign * level.work);
     ledger_.add(Term::weight_copies, sign * level.casts);
+  }
+  // A forward told apart by modules: the level stands while data parallelism acts between them.
+  void walk(const std::vector<Stretch>& pieces, Term term, const Piece& piece) {
+    std::size_t module = 0;
+    for (const Stretch& s : pieces) {
+      mark(s, term);
+      add(s.end, term);
+      if (s.ends_before_weight) data_->before_module(ledger_, piece, module);
+      if (s.weight.elements > 0) data_->after_module(ledger_, piece, module++);
+      add(s.end, term, -1);
+    }
   }
   void mark(const Stretch& s, Term term) {
     add(s.highest, term);
@@ -200,7 +222,8 @@ class Walk {
     const Piece piece{Piece::Kind::head, 0, 0};
     data_->before_forward(l, piece);
     l.clear(Term::stream);
-    mark(head_forward_, Term::outer_activations);
+    if (data_->walks_modules()) walk(head_pieces_, Term::outer_activations, piece);
+    else mark(head_forward_, Term::outer_activations);
     add(head_forward_.end, Term::outer_activations);
     l.free(Term::operations, head_->result_bytes());  // the logits, which the loss accounts for
     l.add(computes_chunks() ? Term::stream : Term::logits, head_->result_bytes());
@@ -217,7 +240,8 @@ class Walk {
     const PlayedLayer& played_layer = played(layer);
     const Stretch& s = played_layer.forward;
     l.clear(Term::stream);
-    mark(s, Term::layer_activations);
+    if (data_->walks_modules()) walk(played_layer.forward_pieces, Term::layer_activations, piece);
+    else mark(s, Term::layer_activations);
     add(s.end, Term::layer_activations);
     const double result = played_layer.tape.result_bytes();
     l.free(Term::operations, result);
@@ -241,13 +265,9 @@ class Walk {
     const Term term = played_layer.again ? Term::recomputed_activations : Term::layer_activations;
     l.free(Term::layer_activations, played_layer.forward.end.kept);
     if (!played_layer.again) l.free(Term::weight_copies, played_layer.forward.end.casts);
-    if (played_layer.again) mark(played_layer.second, term);
-    for (const Stretch& s : played_layer.backward) {
-      mark(s, term);
-      add(s.end, term);
-      if (s.weight.elements > 0) data_->gradient(l, piece, s.weight);
-      add(s.end, term, -1);
-    }
+    if (played_layer.again && data_->walks_modules()) walk(played_layer.second_pieces, term, piece);
+    else if (played_layer.again) mark(played_layer.second, term);
+    walk_back(played_layer.backward, term, piece, played_layer.modules);
     l.add(Term::stream, played_layer.backward.back().end.work);
     data_->after_backward(l, piece);
     l.point();
@@ -264,7 +284,7 @@ class Walk {
       Count end = k + 1;
       while (end < layers_ && &played(at(end)) == kind) ++end;
       const Count length = end - k;
-      if (length < 7 || unit > 1 || ledger_.timeline) {
+      if (length < 7 || unit > 1 || ledger_.timeline || !data_->counts_layers_alike()) {
         for (; k < end; ++k) run(at(k));
         continue;
       }
@@ -309,7 +329,7 @@ class Walk {
     // A frozen head does not keep its input; the caller's variable does until the forward ends.
     l.mark("loss, forward", Term::operations, p_.training.lora && how_.modules == ModuleCode::huggingface ? whole_blocks(e_ * T_ * double(p_.model.hidden_size)) : 0);
     l.add(Term::logits, loss_.kept - loss_.forward);
-    if (how_.logits_kept) l.add(Term::logits, e_ * logits);
+    if (how_.logits_kept) l.add(Term::logits, (how_.logits_in_fp32 ? 4 : e_) * logits);
     after_loss_forward();
   }
 
@@ -381,6 +401,28 @@ class Walk {
     l.free(Term::stream, hidden);
   }
 
+  // A backward: gradients are handed over as they are finished.
+  void walk_back(const std::vector<Stretch>& stretches, Term term, const Piece& piece, std::size_t modules) {
+    for (const Stretch& s : stretches) {
+      mark(s, term);
+      add(s.end, term);
+      if (s.ends_before_weight) data_->before_module(ledger_, piece, modules - 1);
+      if (s.weight.elements > 0) {
+        take_gradient(piece, s.weight);
+        data_->after_module(ledger_, piece, --modules);
+      }
+      add(s.end, term, -1);
+    }
+  }
+  // The gradient of a tied table waits for the embedding's own.
+  void take_gradient(const Piece& piece, const Weight& w) {
+    const bool is_table = piece.kind == Piece::Kind::head && w.elements > double(p_.model.hidden_size) * 4;
+    if (!is_table || !p_.model.tie_word_embeddings) return data_->gradient(ledger_, piece, w);
+    tied_ = whole_blocks(w.stored_bytes > 0 ? w.stored_bytes : w.bytes);
+    ledger_.add(Term::unsharded_gradients, tied_);
+    ledger_.mark("gradient");
+  }
+
   void loss_backward() {
     tied_ = 0;
     if (!has_head_) {
@@ -409,21 +451,7 @@ class Walk {
     const Piece piece{Piece::Kind::head, 0, 0};
     l.free(Term::outer_activations, head_forward_.end.kept);
     l.free(Term::weight_copies, head_forward_.end.casts);
-    for (const Stretch& s : head_backward_) {
-      mark(s, Term::outer_activations);
-      add(s.end, Term::outer_activations);
-      if (s.weight.elements > 0) {
-        const bool is_table = s.weight.elements > double(p_.model.hidden_size) * 4;
-        if (is_table && p_.model.tie_word_embeddings && has_embedding_) {  // waits for the embedding's own
-          tied_ = whole_blocks(s.weight.stored_bytes > 0 ? s.weight.stored_bytes : s.weight.bytes);
-          l.add(Term::unsharded_gradients, tied_);
-          l.mark("gradient");
-        } else {
-          data_->gradient(l, piece, s.weight);
-        }
-      }
-      add(s.end, Term::outer_activations, -1);
-    }
+    walk_back(head_backward_, Term::outer_activations, piece, head_modules_);
     l.add(Term::stream, head_backward_.back().end.work);
     data_->after_backward(l, piece);
     l.point();
@@ -477,7 +505,8 @@ class Walk {
   double T_ = 0, stream_ = 0, copies_until_end_ = 0, tied_ = 0, logits_ = 0;
   std::optional<Tape> head_;
   Stretch head_forward_;
-  std::vector<Stretch> head_backward_;
+  std::vector<Stretch> head_backward_, head_pieces_;
+  std::size_t head_modules_ = 0;
   std::array<std::optional<PlayedLayer>, 8> played_;
   LossSizes loss_;
 };

@@ -13,6 +13,8 @@ struct Meter {
   Level now;
   Stretch stretch;
   bool is_empty = true;
+  Stretch whole;  // of all stretches closed so far
+  bool has_whole = false;
   void mark(std::string_view at, double scratch = 0) {
     if (!is_empty && now.total() + scratch <= stretch.highest.total()) return;
     stretch.highest = now;
@@ -24,8 +26,26 @@ struct Meter {
     mark({});
     stretch.end = now;
     stretch.weight = weight;
+    stretch.ends_before_weight = false;
     is_empty = true;
+    if (!has_whole || stretch.highest.total() > whole.highest.total()) whole = stretch;
+    has_whole = true;
+    whole.end = now;
     return stretch;
+  }
+  // Around operations that own parameters, where the caller tells them apart.
+  void before(const Operation& o, std::vector<Stretch>* pieces) {
+    if (!pieces || o.weight.elements <= 0) return;
+    pieces->push_back(close());
+    pieces->back().ends_before_weight = true;
+  }
+  void after(const Operation& o, std::vector<Stretch>* pieces) {
+    if (pieces && o.weight.elements > 0) pieces->push_back(close(o.weight));
+  }
+  Stretch finish(std::vector<Stretch>* pieces) {
+    const Stretch last = close();
+    if (pieces) pieces->push_back(last);
+    return whole;
   }
 };
 
@@ -86,13 +106,14 @@ void Tape::leave(Ref value) {
   forward_end_kept_ = forward().end.kept;
 }
 
-Stretch Tape::forward() const {
+Stretch Tape::forward(std::vector<Stretch>* pieces) const {
   Meter m;
   const auto level_of = [&](Ref s) -> double& { return values_[std::size_t(s)].keepers > 0 ? m.now.kept : m.now.work; };
   level_of(0) += values_[0].bytes;
   m.mark({});
   for (std::size_t i = 0; i < operations_.size(); ++i) {
     const Operation& o = operations_[i];
+    m.before(o, pieces);
     const Ref result = results_[i];
     if (storage(result) == result) level_of(result) += values_[std::size_t(result)].bytes;
     const bool keeps = runs_back(o, result);
@@ -105,16 +126,18 @@ Stretch Tape::forward() const {
     }
     for (std::size_t s = 0; s <= std::size_t(result); ++s)
       if (values_[s].storage == Ref(s) && values_[s].last_use == int(i) && values_[s].keepers == 0) m.now.work -= values_[s].bytes;
+    m.after(o, pieces);
   }
-  return m.close();
+  return m.finish(pieces);
 }
 
-Stretch Tape::forward_without_keeping() const {
+Stretch Tape::forward_without_keeping(std::vector<Stretch>* pieces) const {
   Meter m;
   m.now.kept = values_[0].bytes;
   m.mark({});
   for (std::size_t i = 0; i < operations_.size(); ++i) {
     const Operation& o = operations_[i];
+    m.before(o, pieces);
     const Ref result = results_[i];
     if (storage(result) == result) (o.is_cached ? m.now.kept : m.now.work) += values_[std::size_t(result)].bytes;
     (o.is_cached ? m.now.kept : m.now.work) += o.keeps;
@@ -123,20 +146,23 @@ Stretch Tape::forward_without_keeping() const {
     if (!o.is_cached) m.now.work -= o.keeps;
     for (std::size_t s = 1; s <= std::size_t(result); ++s)
       if (values_[s].storage == Ref(s) && values_[s].last_use == int(i) && !values_[s].is_cached) m.now.work -= values_[s].bytes;
+    m.after(o, pieces);
   }
-  return m.close();
+  return m.finish(pieces);
 }
 
-Stretch Tape::forward_again() const {
+Stretch Tape::forward_again(bool to_the_end, std::vector<Stretch>* pieces) const {
   Meter m;
   m.now.kept = forward_without_keeping().end.kept;
   m.now.work = result_bytes();  // the gradient that waits
   m.mark({});
   double unkept = 0;  // values in use that nothing keeps
-  for (std::size_t i = 0; i <= std::size_t(last_keeper_) && last_keeper_ >= 0; ++i) {
+  const std::size_t count = to_the_end ? operations_.size() : std::size_t(last_keeper_ + 1);
+  for (std::size_t i = 0; i < count; ++i) {
     const Operation& o = operations_[i];
+    m.before(o, pieces);
     const Ref result = results_[i];
-    const bool is_last = int(i) == last_keeper_ && !o.keeps_result && o.keeps <= 0;  // stops before it computes
+    const bool is_last = !to_the_end && int(i) == last_keeper_ && !o.keeps_result && o.keeps <= 0;  // stops before it computes
     const double size = storage(result) == result && !o.is_cached && !is_last ? values_[std::size_t(result)].bytes : 0;
     const bool stays = values_[std::size_t(storage(result))].keepers > 0;
     (stays ? m.now.kept : m.now.work) += size;
@@ -155,12 +181,13 @@ Stretch Tape::forward_again() const {
         m.now.work -= values_[s].bytes;
         unkept -= values_[s].bytes;
       }
+    m.after(o, pieces);
   }
   m.now.work -= unkept;
-  return m.close();
+  return m.finish(pieces);
 }
 
-void Tape::backward(bool after_again, std::vector<Stretch>& stretches) const {
+void Tape::backward(bool after_again, std::vector<Stretch>& stretches, bool apart) const {
   struct Gradient { double bytes; int users; };
   std::vector<Gradient> gradients;
   gradients.reserve(operations_.size() * 2 + 2);
@@ -180,6 +207,7 @@ void Tape::backward(bool after_again, std::vector<Stretch>& stretches) const {
     const Operation& o = operations_[i];
     const int incoming = waiting[std::size_t(results_[i])];
     if (!runs_back(o, results_[i])) continue;
+    if (apart) m.before(o, &stretches);
     std::array<int, 4> made{-1, -1, -1, -1};
     if (incoming >= 0) {
       for (std::size_t k = 0; k < o.inputs.size(); ++k) {

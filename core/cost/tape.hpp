@@ -63,6 +63,7 @@ struct Level {
 struct Stretch {
   Level highest, end;
   std::string_view at;  // operation of the highest moment
+  bool ends_before_weight = false;  // the next operation is one of a module that owns parameters (only where these are told apart)
   Weight weight;        // whose gradient is finished at the end (elements 0: none); from then on it is not in `work`
 };
 
@@ -90,14 +91,17 @@ class Tape {
   double result_bytes() const { return bytes(result_); }
 
   // Forward. The level starts with what entered and ends with what is kept (what entered only if an operation keeps it) and the result.
-  Stretch forward() const;
+  // `pieces`: filled with one stretch up to each operation that owns parameters, one for it, and the rest.
+  Stretch forward(std::vector<Stretch>* pieces = nullptr) const;
   // Forward whose backward will run it again: keeps what entered and the cached results.
-  Stretch forward_without_keeping() const;
-  // The second forward, during backward, with the gradient of the result already there; it stops where nothing more is kept.
-  Stretch forward_again() const;
+  Stretch forward_without_keeping(std::vector<Stretch>* pieces = nullptr) const;
+  // The second forward, during backward, with the gradient of the result already there; it stops where nothing more is kept, or,
+  // `to_the_end` (re-entrant checkpoints), computes the result too.
+  Stretch forward_again(bool to_the_end = false, std::vector<Stretch>* pieces = nullptr) const;
   // Backward, from the kept and the gradient of the result to the gradient of what entered (if it needs one). A stretch ends where a
   // weight's gradient is finished. `after_again`: what entered is held to the end.
-  void backward(bool after_again, std::vector<Stretch>& stretches) const;
+  // `apart`: a stretch ends also before an operation that owns a trained weight.
+  void backward(bool after_again, std::vector<Stretch>& stretches, bool apart = false) const;
 
   std::vector<KeptTensor> kept_tensors() const;
   double kept_bytes() const { return forward_end_kept_; }

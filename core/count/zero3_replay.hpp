@@ -56,6 +56,8 @@ class Zero3Replay {
   void begin(Zero3Pass pass);
   // Executes the next event; null when the micro-batch is over.
   const Zero3Event* next();
+  // The one that next() would execute.
+  const Zero3Event* upcoming() const { return event_ < events_.size() ? &events_[event_] : nullptr; }
   void run(Zero3Pass pass) {
     begin(pass);
     while (next()) {

@@ -14,9 +14,10 @@ enum class ModuleCode : unsigned char {
   torchtitan,   // rotation in complex fp32, keys and values repeated, nn.RMSNorm
   nanogpt,      // fused q, k, v and its split views, GELU as one kernel
   megatron,     // fused kernels of Megatron-Core and Transformer Engine
+  litgpt,       // fused q, k, v with one adapter, norms spelled out in fp32
 };
 template <>
-inline constexpr std::array<std::string_view, 4> kNames<ModuleCode> = {"huggingface", "torchtitan", "nanogpt", "megatron"};
+inline constexpr std::array<std::string_view, 5> kNames<ModuleCode> = {"huggingface", "torchtitan", "nanogpt", "megatron", "litgpt"};
 
 // Bytes per logit that coexist, for one way to compute the loss.
 struct LossBytes {
@@ -30,6 +31,9 @@ struct LossBytes {
 struct Switches {
   ModuleCode modules = ModuleCode::huggingface;
   LossBytes loss;               // unchunked; forward 0: the eager chain of operations, computed from the types
+  bool reentrant_checkpoint = false;  // a recomputed layer runs to its end again
+  bool tables_per_layer = false;      // every layer keeps rotation tables of its own for all positions
+  bool logits_in_fp32 = false;        // the model returns them so, and the loss copies them once more
   bool loss_in_forward = false;  // inside the root module's forward: FSDP frees its last gather only after it
   bool autocast = false, gradient_clipping = true, repeat_kv = false, padding = false, logits_kept = false;
   bool loss_recompute = false, loss_parallel = false;
@@ -48,6 +52,8 @@ struct Switches {
   bool frozen_embedding = false;
   Built built = Built::bf16_host;
   bool fused_weight_gradients = false;  // products add the gradient of a weight to the buffer that stays
+  bool separate_adapter_units = false;  // each adapter is a unit of FSDP version 1 beside its frozen block
+  bool keeps_quantised_inputs = false;  // products with a quantised base keep their input although the base is frozen
   bool batch_has_mask = false;          // a batch brings its attention mask, a byte for each pair of tokens
   double workspace_bytes = 0;           // of matrix products and libraries, on the plan's GPU; 0: not known
   double grouped_workspace_bytes = 0;   // more of them where products of several experts run side by side

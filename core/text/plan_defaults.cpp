@@ -99,12 +99,16 @@ void fill_batch(Plan& plan, const PlanStated& stated, ReadLog& log) {
              "micro_batch_size " + text_of(t.micro_batch_size) + " × data " + text_of(plan.parallel.data));
 }
 
-void fill_overlap(Plan& plan, const PlanStated& stated, const DeepSpeedChoices& choices, ReadLog& log) {
+void fill_overlap(Plan& plan, const PlanStated& stated, const DeepSpeedChoices& choices, const Presets& presets, ReadLog& log) {
   Parallel& p = plan.parallel;
   if (!stated.parallel.gradient_sync) {
-    p.gradient_sync = default_gradient_sync(p.framework, p.data_sharding);
+    const std::string_view id = implementation_id(plan.training.implementation);
+    const Result<Implementation> implementation = presets.implementation(id);
+    const bool has_own = implementation && implementation.value().gradient_sync && p.framework == Framework::pytorch;
+    p.gradient_sync = has_own ? *implementation.value().gradient_sync : default_gradient_sync(p.framework, p.data_sharding);
     log.assume("parallel.gradient_sync", name_of(p.gradient_sync),
-               framework_text(plan) + " with data_sharding " + std::string(name_of(p.data_sharding)));
+               has_own ? "default of implementation " + std::string(id)
+                       : framework_text(plan) + " with data_sharding " + std::string(name_of(p.data_sharding)));
   }
   Overlap usual = default_overlap(p.framework, p.data_sharding);
   std::string why = framework_text(plan);
@@ -173,7 +177,7 @@ void fill_defaults(Plan& plan, const PlanStated& stated, const Presets& presets,
   fill_offload(plan, stated, choices, log);
   fill_data(plan, stated, log);
   fill_batch(plan, stated, log);
-  fill_overlap(plan, stated, choices, log);
+  fill_overlap(plan, stated, choices, presets, log);
   fill_implementation(plan, stated, presets, log);
   Model& m = plan.model;
   if (!m.opaque && m.id.empty() && m.position == Position::learned && m.max_position_embeddings == 0) {

@@ -88,8 +88,13 @@ void read_switches(Reader& r, Variant& v) {
     typename std::remove_reference_t<decltype(to)>::value_type value{};
     if (r.read(key, value)) to = value;
   };
+  read("reentrant_checkpoint", v.reentrant_checkpoint);
+  read("tables_per_layer", v.tables_per_layer);
+  read("logits_in_fp32", v.logits_in_fp32);
   read("fused_weight_gradients", v.fused_weight_gradients);
   read("batch_has_mask", v.batch_has_mask);
+  read("separate_adapter_units", v.separate_adapter_units);
+  read("keeps_quantised_inputs", v.keeps_quantised_inputs);
   read("workspace_bytes", v.workspace_bytes);
   read("grouped_workspace_bytes", v.grouped_workspace_bytes);
 }
@@ -101,8 +106,13 @@ void put(const Variant& v, Implementation& i) {
   const auto put_one = [](const auto& from, auto& to) {
     if (from) to = *from;
   };
+  put_one(v.reentrant_checkpoint, i.switches.reentrant_checkpoint);
+  put_one(v.tables_per_layer, i.switches.tables_per_layer);
+  put_one(v.logits_in_fp32, i.switches.logits_in_fp32);
   put_one(v.fused_weight_gradients, i.switches.fused_weight_gradients);
   put_one(v.batch_has_mask, i.switches.batch_has_mask);
+  put_one(v.separate_adapter_units, i.switches.separate_adapter_units);
+  put_one(v.keeps_quantised_inputs, i.switches.keeps_quantised_inputs);
   put_one(v.workspace_bytes, i.switches.workspace_bytes);
   put_one(v.grouped_workspace_bytes, i.switches.grouped_workspace_bytes);
 }
@@ -135,6 +145,8 @@ Implementation read_implementation(Reader& r) {
   r.read_name("kernels", implementation.kernels);
   r.read_name("modules", implementation.switches.modules);
   r.read("loss_in_forward", implementation.switches.loss_in_forward);
+  GradientSync sync{};
+  if (r.read_name("gradient_sync", sync)) implementation.gradient_sync = sync;
   Variant whole;
   read_switches(r, whole);
   put(whole, implementation);

@@ -22,7 +22,8 @@ struct Variant {
   std::optional<Kernels> kernels;
   Details details;
   std::array<LossBytes, kNames<Loss>.size()> loss{};  // forward 0: not stated
-  std::optional<bool> fused_weight_gradients, batch_has_mask;
+  std::optional<bool> reentrant_checkpoint, tables_per_layer, logits_in_fp32;
+  std::optional<bool> fused_weight_gradients, batch_has_mask, keeps_quantised_inputs, separate_adapter_units;
   std::optional<double> workspace_bytes, grouped_workspace_bytes;
 };
 
@@ -34,6 +35,7 @@ struct Implementation {
   Switches switches;
   std::array<LossBytes, kNames<Loss>.size()> loss{};  // by Loss; forward 0: the eager chain
   std::vector<Variant> variants;
+  std::optional<GradientSync> gradient_sync;  // where it is not the framework's
 };
 
 // The implementation on one architecture, release ("" unless the plan names one) and kind of kernels.

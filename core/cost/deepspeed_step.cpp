@@ -1,0 +1,145 @@
+// DeepSpeed's ZeRO along a step: what it holds of parameters and gradients between the layers' own activations. Buckets and the
+// optimizer step: deepspeed_memory.hpp, deepspeed_buckets.hpp; what stage 3 gathers when: core/count/zero3_replay.hpp.
+#include <algorithm>
+#include <optional>
+
+#include "core/cost/data_parallel_memory.hpp"
+#include "core/cost/deepspeed_buckets.hpp"
+#include "core/cost/deepspeed_memory.hpp"
+#include "core/count/zero3_replay.hpp"
+
+namespace wireplan {
+namespace {
+
+class DeepSpeedStep final : public DataParallelMemory {
+ public:
+  DeepSpeedStep(const Plan& plan, int stage)
+      : traffic_(plan, stage), zero_(traffic_, deepspeed_settings(plan)), buckets_(zero_), micro_batches_(micro_batches(plan)) {
+    if (zero_.kind == ZeroKind::sharded) replay_.emplace(traffic_, zero_.settings);
+    for (const auto& [list, modules] : {std::pair{&traffic_.dense_layer, &dense_}, std::pair{&traffic_.moe_layer, &moe_}, std::pair{&traffic_.head, &head_}})
+      for (std::size_t i = 0; i < list->size(); ++i)
+        if ((*list)[i].module == Module::own) modules->push_back(static_cast<signed char>(i));
+  }
+
+  void start(Ledger& l) override {
+    const ZeroBytes b = is_first_step ? zero_before_first_step(zero_) : zero_between_steps(zero_);
+    scalars_ = b.scalars;
+    l.add(Term::parameters, b.parameters + b.frozen);
+    l.add(Term::gradients, b.gradients);
+    l.add(Term::master_weights, b.master_weights);
+    l.add(Term::optimizer_states, b.optimizer_states);
+    l.add(Term::gradient_buckets, b.bucket);
+    l.add(Term::reduce_buffers, b.staging);
+    l.add(Term::unsharded_root, b.persistent);
+    l.add(Term::constants, b.scalars);
+    persistent_ = b.persistent;
+    buckets_.begin_step();
+  }
+  bool walks_modules() const override { return replay_.has_value(); }
+  bool counts_layers_alike() const override { return false; }
+
+  void before_micro_batch(Ledger& l, bool is_first, bool is_last) override {
+    is_last_ = is_last;
+    if (!replay_) return;
+    // The first step of a run records the order of modules; later micro-batches of it have it, but nothing stays gathered yet.
+    replay_->begin(is_first_step ? (is_first ? Zero3Pass::recording : Zero3Pass::deciding) : is_first ? Zero3Pass::first : Zero3Pass::later);
+    follow(l, "all-gather", replay_->alive());
+  }
+
+  void before_forward(Ledger& l, const Piece& piece) override {
+    if (piece.kind == Piece::Kind::embedding) run_to_release(l, Zero3Event::kEmbedding, 0);
+  }
+  void after_forward(Ledger& l, const Piece& piece) override {
+    if (piece.kind == Piece::Kind::embedding) step(l);
+  }
+  void before_module(Ledger& l, const Piece& piece, std::size_t module) override {
+    const auto& list = modules_of(piece);
+    if (module < list.size()) run_to_release(l, place_of(piece), list[module]);
+  }
+  void after_module(Ledger& l, const Piece& piece, std::size_t module) override {
+    const auto& list = modules_of(piece);
+    if (replay_ && module < list.size() && is_release(place_of(piece), list[module])) step(l);
+  }
+
+  void before_backward(Ledger& l, const Piece& piece) override {
+    if (piece.kind == Piece::Kind::head) {
+      buckets_.begin_backward(is_last_);
+      ready_ = 0;
+      hold(l, "bucket");
+    }
+    if (piece.kind == Piece::Kind::embedding) run_to_release(l, Zero3Event::kEmbedding, 0);
+  }
+  void gradient(Ledger& l, const Piece&, const Weight& w) override {
+    for (double i = 0; i < w.tensors && ready_ < zero_.parameters.ready.size(); ++i) {
+      buckets_.gradient(ready_++);
+      hold(l, "reduction of a bucket");
+    }
+  }
+  void end_of_backward(Ledger& l) override {
+    while (ready_ < zero_.parameters.ready.size()) {  // learned positions and other small tables
+      buckets_.gradient(ready_++);
+      hold(l, "reduction of a bucket");
+    }
+    buckets_.end_backward();
+    hold(l, "last reduction");
+    while (replay_ && replay_->upcoming()) step(l);
+  }
+  void optimizer(Ledger& l) override {
+    Zero3Remains remains;
+    if (replay_) remains = {replay_->alive() - replay_->persistent(), replay_->secondary()};
+    const double highest = zero_optimizer_peak(zero_, is_first_step, remains) + l[Term::constants] - scalars_;
+    l.mark("step", Term::optimizer_temporaries, std::max(0.0, highest - l.now.total));
+    l.free(Term::gradient_buckets, held_);
+    held_ = 0;
+    follow(l, "step", persistent_);
+  }
+
+ private:
+  const std::vector<signed char>& modules_of(const Piece& piece) const {
+    if (piece.kind == Piece::Kind::head) return head_;
+    return traffic_.is_moe(piece.layer) ? moe_ : dense_;
+  }
+  static int place_of(const Piece& piece) { return piece.kind == Piece::Kind::head ? Zero3Event::kHead : static_cast<int>(piece.layer); }
+
+  bool is_release(int place, int tensor) const {
+    const Zero3Event* e = replay_->upcoming();
+    return e && !e->is_fetch && e->place == place && e->tensor == tensor;
+  }
+  // Everything that comes before the release of a module: its own fetch, and those of the modules without parameters on the way.
+  void run_to_release(Ledger& l, int place, int tensor) {
+    while (replay_ && replay_->upcoming() && !is_release(place, tensor)) step(l);
+  }
+  void step(Ledger& l) {
+    if (!replay_ || !replay_->next()) return;
+    l.mark("all-gather", Term::unsharded_units, std::max(0.0, replay_->peak() + replay_->secondary() - persistent_ - gathered_));
+    follow(l, "all-gather", replay_->alive() + replay_->secondary());
+  }
+  void follow(Ledger& l, std::string_view at, double alive) {
+    const double now = alive - persistent_;
+    l.add(Term::unsharded_units, now - gathered_);
+    gathered_ = now;
+    l.mark(at);
+  }
+  void hold(Ledger& l, std::string_view at) {
+    l.mark(at, Term::gradient_buckets, buckets_.peak() - held_);
+    l.add(Term::gradient_buckets, buckets_.alive() - held_);
+    held_ = buckets_.alive();
+    l.mark(at);
+  }
+
+  StageTraffic traffic_;
+  ZeroPlan zero_;
+  ZeroBuckets buckets_;
+  std::optional<Zero3Replay> replay_;
+  std::vector<signed char> dense_, moe_, head_;  // first tensor of each module
+  const Count micro_batches_;
+  std::size_t ready_ = 0;
+  double held_ = 0, gathered_ = 0, persistent_ = 0, scalars_ = 0;
+  bool is_last_ = true;
+};
+
+}  // namespace
+
+std::unique_ptr<DataParallelMemory> deepspeed_memory(const Plan& plan, int stage) { return std::make_unique<DeepSpeedStep>(plan, stage); }
+
+}  // namespace wireplan
