@@ -25,8 +25,8 @@ class Compiled {
     const Ref x = w_.enter(w_.stream_tokens, s_.h, stream_bytes(w_.plan), kind.entered_needs_gradient);
     const Ref normed = norm(x);
     const double q = s_.T * s_.a * s_.d, kv = s_.T * s_.k * s_.d;
-    const Ref queries = linear("queries", normed, s_.h, s_.a * s_.d, true), keys = linear("keys", normed, s_.h, s_.k * s_.d, false);
-    const Ref values = linear("values", normed, s_.h, s_.k * s_.d, true);
+    const Ref queries = linear("queries", normed, s_.h, s_.a * s_.d, true), keys = repeated(linear("keys", normed, s_.h, s_.k * s_.d, false));
+    const Ref values = repeated(linear("values", normed, s_.h, s_.k * s_.d, true));
     Operation attention{.name = "log-sum-exp",
                         .inputs = {Input{queries, Flow::fresh, true}, Input{keys, Flow::fresh, true}, Input{values, Flow::fresh, true}},
                         .keeps = whole_blocks(4 * s_.T * s_.a)};
@@ -47,6 +47,9 @@ class Compiled {
   }
 
  private:
+  Ref repeated(Ref x) {
+    return w_.how.repeat_kv && s_.k < s_.a ? w_.add({.name = "repeat heads", .inputs = {Input{x}}}, "keys or values, repeated", s_.T * s_.a * s_.d, w_.e) : x;
+  }
   Ref linear(std::string_view name, Ref x, double in, double out, bool is_cached) {
     Operation o{.name = "linear", .inputs = {Input{x, Flow::fresh, true}}, .weight = {in * out, 1, w_.e * in * out, w_.casts ? 4 * in * out : 0, w_.casts ? 2 * in * out : 0}};
     o.is_cached = is_cached && w_.is_selective;

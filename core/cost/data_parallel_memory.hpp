@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/cost/ledger.hpp"
@@ -18,6 +19,15 @@ struct Piece {
   double bytes_of_tied_gradient = 0;
 };
 
+// Bytes a rank keeps of each, without rounding to blocks where they are many tensors.
+struct KeptStates {
+  double parameters = 0;
+  double gradients = 0;  // negative: as StateTerm counts them
+  double master_weights = 0, optimizer_states = 0;
+};
+
+enum class ModulePass : unsigned char { forward, again, backward };
+
 class DataParallelMemory {
  public:
   virtual ~DataParallelMemory() = default;
@@ -25,7 +35,7 @@ class DataParallelMemory {
   // Whether the walk tells the modules of a layer apart: before and after each operation that owns parameters, in its order.
   virtual bool walks_modules() const { return false; }
   virtual void before_module(Ledger&, const Piece&, std::size_t /*module*/) {}
-  virtual void after_module(Ledger&, const Piece&, std::size_t /*module*/) {}
+  virtual void after_module(Ledger&, const Piece&, std::size_t /*module*/, ModulePass) {}
   // False: every layer has to be walked, since what it adds depends on the layers before.
   virtual bool counts_layers_alike() const { return true; }
   // What stays between steps.
@@ -40,8 +50,13 @@ class DataParallelMemory {
   virtual void after_backward(Ledger&, const Piece&) {}
   virtual void end_of_backward(Ledger&) {}
   virtual void optimizer(Ledger&) {}
+  // Highest bytes while the engine starts, and bytes of one rank in host memory; negative: nothing of its own.
+  virtual double initialize_peak() const { return -1; }
+  virtual double host_bytes() const { return -1; }
+  // The first step differs from the others in more than missing optimizer states.
+  virtual bool has_own_first_step() const { return false; }
   // What the rank keeps of each without rounding; the default is for engines whose states StateTerm counts.
-  virtual bool states(double& /*parameters*/, double& /*gradients*/, double& /*optimizer_states*/) const { return false; }
+  virtual std::optional<KeptStates> states() const { return std::nullopt; }
 };
 
 // One rank's pieces, with layers of the stage in order.

@@ -14,7 +14,7 @@ namespace {
 class DeepSpeedStep final : public DataParallelMemory {
  public:
   DeepSpeedStep(const Plan& plan, int stage)
-      : traffic_(plan, stage), zero_(traffic_, deepspeed_settings(plan)), buckets_(zero_), micro_batches_(micro_batches(plan)) {
+      : traffic_(plan, stage), zero_(traffic_, deepspeed_settings(plan)), buckets_(zero_), is_reentrant_(plan.training.switches.reentrant_checkpoint) {
     if (zero_.kind == ZeroKind::sharded) replay_.emplace(traffic_, zero_.settings);
     for (const auto& [list, modules] : {std::pair{&traffic_.dense_layer, &dense_}, std::pair{&traffic_.moe_layer, &moe_}, std::pair{&traffic_.head, &head_}})
       for (std::size_t i = 0; i < list->size(); ++i)
@@ -35,6 +35,13 @@ class DeepSpeedStep final : public DataParallelMemory {
     persistent_ = b.persistent;
     buckets_.begin_step();
   }
+  std::optional<KeptStates> states() const override {
+    const ZeroBytes b = zero_between_steps(zero_);
+    return KeptStates{b.parameters + b.frozen + b.persistent, -1, b.master_weights, b.optimizer_states};
+  }
+  double initialize_peak() const override { return zero_initialize_peak(zero_); }
+  double host_bytes() const override { return zero_host_bytes(zero_); }
+  bool has_own_first_step() const override { return true; }
   bool walks_modules() const override { return replay_.has_value(); }
   bool counts_layers_alike() const override { return false; }
 
@@ -56,17 +63,22 @@ class DeepSpeedStep final : public DataParallelMemory {
     const auto& list = modules_of(piece);
     if (module < list.size()) run_to_release(l, place_of(piece), list[module]);
   }
-  void after_module(Ledger& l, const Piece& piece, std::size_t module) override {
+  void after_module(Ledger& l, const Piece& piece, std::size_t module, ModulePass pass) override {
     const auto& list = modules_of(piece);
-    if (replay_ && module < list.size() && is_release(place_of(piece), list[module])) step(l);
+    if (!replay_ || module >= list.size()) return;
+    const double before = gathered_;
+    if (is_release(place_of(piece), list[module])) step(l);
+    // What a recomputed layer keeps for its backward holds the storage of its weights, released or not.
+    if (pass == ModulePass::again && !is_reentrant_) hold_weight(l, module, std::max(0.0, before - gathered_));
+    if (pass == ModulePass::backward) hold_weight(l, module, 0);
   }
 
+  void before_loss_backward(Ledger& l) override {
+    buckets_.begin_backward(is_last_);
+    ready_ = 0;
+    hold(l, "bucket");
+  }
   void before_backward(Ledger& l, const Piece& piece) override {
-    if (piece.kind == Piece::Kind::head) {
-      buckets_.begin_backward(is_last_);
-      ready_ = 0;
-      hold(l, "bucket");
-    }
     if (piece.kind == Piece::Kind::embedding) run_to_release(l, Zero3Event::kEmbedding, 0);
   }
   void gradient(Ledger& l, const Piece&, const Weight& w) override {
@@ -87,7 +99,7 @@ class DeepSpeedStep final : public DataParallelMemory {
   void optimizer(Ledger& l) override {
     Zero3Remains remains;
     if (replay_) remains = {replay_->alive() - replay_->persistent(), replay_->secondary()};
-    const double highest = zero_optimizer_peak(zero_, is_first_step, remains) + l[Term::constants] - scalars_;
+    const double highest = zero_optimizer_peak(zero_, is_first_step, remains) + l[Term::constants] - scalars_ + l[Term::kept_logits];
     l.mark("step", Term::optimizer_temporaries, std::max(0.0, highest - l.now.total));
     l.free(Term::gradient_buckets, held_);
     held_ = 0;
@@ -120,6 +132,11 @@ class DeepSpeedStep final : public DataParallelMemory {
     gathered_ = now;
     l.mark(at);
   }
+  void hold_weight(Ledger& l, std::size_t module, double bytes) {
+    if (held_weights_.size() <= module) held_weights_.resize(module + 1);
+    l.add(Term::unsharded_units, bytes - held_weights_[module]);
+    held_weights_[module] = bytes;
+  }
   void hold(Ledger& l, std::string_view at) {
     l.mark(at, Term::gradient_buckets, buckets_.peak() - held_);
     l.add(Term::gradient_buckets, buckets_.alive() - held_);
@@ -132,7 +149,8 @@ class DeepSpeedStep final : public DataParallelMemory {
   ZeroBuckets buckets_;
   std::optional<Zero3Replay> replay_;
   std::vector<signed char> dense_, moe_, head_;  // first tensor of each module
-  const Count micro_batches_;
+  std::vector<double> held_weights_;  // of the layer whose backward runs, by module
+  const bool is_reentrant_;
   std::size_t ready_ = 0;
   double held_ = 0, gathered_ = 0, persistent_ = 0, scalars_ = 0;
   bool is_last_ = true;

@@ -87,15 +87,15 @@ class Fsdp1 final : public DataParallelMemory {
     l.clear(Term::unsharded_units);
     if (units_[0].bytes.trained > 0) l.clear(Term::unsharded_root);
   }
-  bool states(double& parameters, double& gradients, double& optimizer_states) const override {
-    parameters = gradients = optimizer_states = 0;
-    if (offloads_) return true;
+  std::optional<KeptStates> states() const override {
+    KeptStates kept;
+    if (offloads_) return kept;
     for (const auto& u : units_) {
-      parameters += u.bytes.raw_stored;
-      gradients += u.bytes.raw_kept_gradients;
-      optimizer_states += u.bytes.raw_states;
+      kept.parameters += u.bytes.raw_stored;
+      kept.gradients += u.bytes.raw_kept_gradients;
+      kept.optimizer_states += u.bytes.raw_states;
     }
-    return true;
+    return kept;
   }
 
   void optimizer(Ledger& l) override {

@@ -158,16 +158,16 @@ class Fsdp2 final : public DataParallelMemory {
     l.clear(Term::unsharded_root);
   }
 
-  bool states(double& parameters, double& gradients, double& optimizer_states) const override {
-    parameters = gradients = optimizer_states = 0;
-    if (offloads_) return true;
+  std::optional<KeptStates> states() const override {
+    KeptStates kept;
+    if (offloads_) return kept;
     for (const auto& u : units_) {
-      parameters += u.bytes.raw_stored;
-      gradients += u.bytes.raw_kept_gradients;
-      optimizer_states += u.bytes.raw_states;
+      kept.parameters += u.bytes.raw_stored;
+      kept.gradients += u.bytes.raw_kept_gradients;
+      kept.optimizer_states += u.bytes.raw_states;
     }
-    if (how_.optimizer_kernel == OptimizerKernel::in_backward) gradients = 0;
-    return true;
+    if (how_.optimizer_kernel == OptimizerKernel::in_backward) kept.gradients = 0;
+    return kept;
   }
 
   void optimizer(Ledger& l) override {

@@ -60,7 +60,9 @@ Ref multi_head_attention(LayerWriter& w, Ref x) {
   }
   q = w.rotate(q, T * a * d);
   key = w.rotate(key, T * k * d);
-  const Ref context = w.attend(q, key, v, a, k, d, d);
+  // Tables made by every layer for itself, kept for the rotations' backward.
+  const double tables = w.how.tables_per_layer && w.model.position == Position::rope ? 2 * whole_blocks(w.e * double(w.plan.training.sequence_length) * d) : 0;
+  const Ref context = w.attend(q, key, v, a, k, d, d, tables);
   const Ref y = w.linear("output projection", context, T, a * d, h, m.o_bias, of(LoraTarget::o), true);
   return w.dropout(w.scatter_tokens(y, h), w.stream_tokens * h, w.plan.training.hidden_dropout);
 }

@@ -178,7 +178,7 @@ Ref LayerWriter::spelled_attention(Ref q, Ref k, Ref v, double heads, double v_d
   return elementwise("transpose", "attention output", out, width);
 }
 
-Ref LayerWriter::attend(Ref q, Ref k, Ref v, double heads, double kv_heads, double qk_dim, double v_dim) {
+Ref LayerWriter::attend(Ref q, Ref k, Ref v, double heads, double kv_heads, double qk_dim, double v_dim, double tables) {
   const double per_head = T * qk_dim, b = double(plan.training.micro_batch_size), s = double(plan.training.sequence_length);
   const bool is_hf = how.modules == ModuleCode::huggingface;
   const bool is_spelled = plan.training.attention == Attention::eager;
@@ -202,7 +202,7 @@ Ref LayerWriter::attend(Ref q, Ref k, Ref v, double heads, double kv_heads, doub
   Operation o{.name = "log-sum-exp and random state", 
               .inputs = {Input{q, flow, grads, heads * per_head * element(q)}, Input{k, flow, grads, heads_of_values * per_head * element(k)},
                          Input{v, is_joined || model.mla ? Flow::part : flow, grads, T * heads_of_values * v_dim * element(v)}},
-              .keeps = whole_blocks(4 * heads * rows) + 1024 + (is_masked ? whole_blocks(2 * b * s * s) : 0)};
+              .keeps = whole_blocks(4 * heads * rows) + 1024 + tables + (is_masked ? whole_blocks(2 * b * s * s) : 0)};
   o.keeps_result = true;
   o.is_cached = is_selective;
   return add(o, "attention output", T * heads * v_dim, element(v));

@@ -40,7 +40,7 @@ class LayerWriter {
   Ref rotate(Ref x, double elements);
   Ref repeat_heads(std::string_view result, Ref x, double from, double to, bool is_view);  // of a single head: a view
   // Attention of a·d queries over k heads: result T·a·d_v.
-  Ref attend(Ref q, Ref k, Ref v, double heads, double kv_heads, double qk_dim, double v_dim);
+  Ref attend(Ref q, Ref k, Ref v, double heads, double kv_heads, double qk_dim, double v_dim, double tables = 0);
   // Joins what tensor parallelism divides: whole tokens in, the rank's tokens out.
   Ref gather_tokens(Ref x, double width);
   Ref scatter_tokens(Ref x, double width);

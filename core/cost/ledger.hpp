@@ -24,6 +24,7 @@ enum class Term : unsigned char {
   outer_activations,  // batch, rotation tables, final norm and the head's input
   stream,             // the residual stream, or its gradient, between two layers
   logits,
+  kept_logits,  // in a variable of the caller
   unsharded_root,   // parameters gathered for the whole forward and backward
   unsharded_units,  // of the block that runs
   weight_copies,    // 16-bit copies that autocast makes
@@ -35,7 +36,7 @@ enum class Term : unsigned char {
   constants,   // tables and buffers that stay between steps
   workspaces,  // of libraries
 };
-inline constexpr std::size_t kTerms = 21;
+inline constexpr std::size_t kTerms = 22;
 
 enum class StepPhase : unsigned char { forward, loss, backward, optimizer };
 template <>

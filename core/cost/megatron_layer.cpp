@@ -1,6 +1,8 @@
 #include "core/cost/megatron_layer.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <initializer_list>
 
 #include "core/cost/layer_writer.hpp"
 #include "core/count/parameters.hpp"
@@ -8,6 +10,8 @@
 
 namespace wireplan {
 namespace {
+
+using Targets = std::initializer_list<LoraTarget>;
 
 class MegatronWriter {
  public:
@@ -23,13 +27,13 @@ class MegatronWriter {
   Ref norm(Ref x, double rows, double width, bool has_weight = true) {
     const bool is_rms = m_.norm == Norm::rmsnorm;
     Operation o{.name = is_rms ? "1/rms" : "mean and 1/σ", .inputs = {Input{x, Flow::fresh, true}}, .keeps = whole_blocks(4 * rows) * (is_rms ? 1 : 2)};
-    if (has_weight) o.weight = {width * (is_rms ? 1 : 2), is_rms ? 1.0 : 2.0, w_.e * width, 0, 0};
+    if (has_weight && !w_.is_frozen) o.weight = {width * (is_rms ? 1 : 2), is_rms ? 1.0 : 2.0, w_.e * width, 0, 0};
     return w_.add(o, "norm output", rows * width, w_.e);
   }
 
   // Output features are divided: whole tokens in, gathered again in backward for the gradient of the weight.
-  Ref column_linear(std::string_view name, Ref x, double in, double out, bool is_head = false) {
-    Operation o = product(x, tokens() * in, in * out);
+  Ref column_linear(std::string_view name, Ref x, double in, double out, Targets targets = {}, bool is_head = false) {
+    Operation o = product(x, tokens() * in, in, out, targets);
     const double whole = w_.e * w_.T * in;
     if (gathers_) {
       o.forward_scratch = is_head ? 0 : whole;  // the head's gathered input is a buffer that stays
@@ -38,14 +42,14 @@ class MegatronWriter {
     return w_.add(o, name, w_.T * out, w_.e);
   }
   // Input features are divided: partial sums out, reduced to the stream.
-  Ref row_linear(std::string_view name, Ref x, double in, double out, bool keeps_narrow = true) {
-    Operation o = product(x, w_.T * in, in * out, keeps_narrow);
+  Ref row_linear(std::string_view name, Ref x, double in, double out, Targets targets = {}) {
+    Operation o = product(x, w_.T * in, in, out, targets);
     if (gathers_) o.forward_scratch = o.backward_scratch = w_.e * w_.T * out;
     return w_.add(o, name, tokens() * out, w_.e);
   }
   // Replicated over t.
   Ref plain_linear(std::string_view name, Ref x, double in, double out) {
-    return w_.add(product(x, tokens() * in, in * out), name, tokens() * out, w_.e);
+    return w_.add(product(x, tokens() * in, in, out, {}), name, tokens() * out, w_.e);
   }
 
   // Bias, dropout and residual sum as one kernel: the mask alone stays.
@@ -62,9 +66,9 @@ class MegatronWriter {
 
   Ref mlp(Ref x, double f) {
     const double branches = is_gated(m_.mlp) ? 2 : 1;
-    const Ref fc1 = column_linear("fc1 output", x, hidden(), branches * f);
+    const Ref fc1 = column_linear("fc1 output", x, hidden(), branches * f, {LoraTarget::gate, LoraTarget::up});
     const Ref y = w_.add({.name = "activation", .inputs = {Input{fc1, Flow::fresh, true}}}, "fc2 input", w_.T * f, w_.e);
-    return row_linear("fc2 output", y, f, hidden());
+    return row_linear("fc2 output", y, f, hidden(), {LoraTarget::down});
   }
 
   Ref experts(Ref x);
@@ -75,19 +79,30 @@ class MegatronWriter {
 
  private:
   // The input is kept in the type of the product; the gradient of the weight is a tensor unless the product adds to the buffer.
-  Operation product(Ref x, double in_elements, double weights, bool keeps_narrow = true) const {
-    const bool is_narrow = is_narrow_ && keeps_narrow;
-    Operation o{.name = "linear", .inputs = {Input{x, Flow::fresh, !is_narrow}}, .keeps = is_narrow ? in_elements : 0};
+  // A frozen weight needs no input, an adapter beside it does, and the r columns between its two matrices.
+  Operation product(Ref x, double in_elements, double in, double out, Targets targets, double copies = 1) const {
+    if (w_.is_frozen) {
+      const std::vector<LoraTarget>& chosen = training_.lora->targets;
+      const bool has_adapter = std::any_of(targets.begin(), targets.end(), [&](LoraTarget t) { return std::find(chosen.begin(), chosen.end(), t) != chosen.end(); });
+      Operation o{.name = "linear", .inputs = {Input{x, Flow::fresh, has_adapter}}};
+      if (!has_adapter) return o;
+      const double r = double(training_.lora->rank), weights = r * (in + out);
+      o.keeps = w_.e * r * in_elements / in;
+      o.weight = {weights, 2, w_.e * weights, 0, 0};
+      return o;
+    }
+    const double weights = copies * in * out;
+    Operation o{.name = "linear", .inputs = {Input{x, Flow::fresh, !is_narrow_}}, .keeps = is_narrow_ ? in_elements : 0};
     o.weight = {weights, 1, training_.switches.fused_weight_gradients ? 0 : w_.e * weights, 0, 0};
     return o;
   }
 
   Ref grouped_attention(Ref x) {
     const double d = double(m_.head_dim), a = std::ceil(double(m_.num_attention_heads) / t()), k = double(kv_heads_on_rank(m_, Count(t())));
-    Ref qkv = column_linear("q, k and v", x, hidden(), (a + 2 * k) * d);
+    Ref qkv = column_linear("q, k and v", x, hidden(), (a + 2 * k) * d, {LoraTarget::q, LoraTarget::k, LoraTarget::v});
     if (m_.qk_norm != QkNorm::none) qkv = norm(qkv, w_.T, (a + 2 * k) * d, false);
     if (m_.position == Position::rope) qkv = w_.add({.name = "rotation", .inputs = {Input{qkv}}}, "q, k and v", w_.T * (a + 2 * k) * d, w_.e);
-    return row_linear("attention result", core_attention(qkv, a, d), a * d, hidden());
+    return row_linear("attention result", core_attention(qkv, a, d), a * d, hidden(), {LoraTarget::o});
   }
 
   // Low-rank projections with a norm each; q and k joined from their two parts.
@@ -97,12 +112,12 @@ class MegatronWriter {
     const double dv = double(l.v_head_dim), r = double(l.kv_lora_rank), qr = double(l.q_lora_rank), qk = nope + rope;
     Ref q = x;
     if (qr > 0) q = norm(plain_linear("query latent", x, hidden(), qr), tokens(), qr);
-    q = column_linear("queries", q, qr > 0 ? qr : hidden(), a * qk);
+    q = column_linear("queries", q, qr > 0 ? qr : hidden(), a * qk, {LoraTarget::q});
     const Ref latent = plain_linear("latent", x, hidden(), r + rope);
-    const Ref kv = column_linear("keys and values", norm(latent, tokens(), r), r, a * (nope + dv));
+    const Ref kv = column_linear("keys and values", norm(latent, tokens(), r), r, a * (nope + dv), {LoraTarget::v});
     const Ref joined = w_.add({.name = "join", .inputs = {Input{q}, Input{kv}, Input{latent, Flow::fresh, false, w_.e * tokens() * rope}}}, "q, k and v",
                               w_.T * a * (2 * qk + dv), w_.e);
-    return row_linear("attention result", core_attention(joined, a, dv), a * dv, hidden());
+    return row_linear("attention result", core_attention(joined, a, dv), a * dv, hidden(), {LoraTarget::o});
   }
 
   // T·a·d_v of result for a heads; q, k and v as one value.
@@ -151,7 +166,7 @@ Ref MegatronWriter::experts(Ref x) {
   const bool all_gathers = parallel_.moe_dispatcher == MoeDispatcher::allgather;
   // Logits, probabilities, masks and the maps of the permutation.
   Operation router{.name = "router, maps", .inputs = {Input{x, Flow::fresh, true}}, .keeps = 4 * 4 * tokens() * E};
-  router.weight = {E * h, 1, 4 * E * h, 0, 0};
+  if (!w_.is_frozen) router.weight = {E * h, 1, 4 * E * h, 0, 0};
   const Ref probabilities = w_.add(router, "probabilities", sent, 4);
   Ref rows;
   if (all_gathers) {
@@ -164,7 +179,7 @@ Ref MegatronWriter::experts(Ref x) {
     }
   }
   const auto grouped = [&](std::string_view name, Ref in, double from, double to) {
-    return w_.add(product(in, n * from, local * from * to), name, n * to, w_.e);
+    return w_.add(product(in, n * from, from, to, {}, local), name, n * to, w_.e);
   };
   const Ref fc1 = grouped("fc1 output of experts", rows, h, branches * f);
   Ref y = w_.add({.name = "activation", .inputs = {Input{fc1, Flow::fresh, true}}}, "fc2 input of experts", n * f, w_.e);
@@ -208,7 +223,7 @@ Tape megatron_head_tape(const Plan& plan) {
   Ref x = w.enter(true);
   if (plan.model.final_norm) x = w.norm(x, w.tokens(), w.hidden());
   const double V = double(padded_vocabulary(plan.model, plan.parallel.framework, plan.parallel.tensor));
-  tape.leave(w.column_linear("logits", x, w.hidden(), V / w.t(), true));
+  tape.leave(w.column_linear("logits", x, w.hidden(), V / w.t(), {}, true));
   return tape;
 }
 

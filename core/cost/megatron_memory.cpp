@@ -5,6 +5,7 @@
 // the head are written to, and one 16-bit buffer per distinct weight shape that Transformer Engine hands to autograd in place of a
 // gradient when products add theirs to the buffer.  [megatron-lm] param_and_grad_buffer.py, distrib_optimizer.py, schedules.py,
 // tensor_parallel/layers.py; [transformer-engine] module/base.py.
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -46,11 +47,15 @@ class Megatron final : public DataParallelMemory {
     const Training& t = p_.training;
     const bool divides = shards_optimizer(p_.parallel.data_sharding);
     const double N = divides ? double(shard_ranks(p_)) : 1, M = divides ? double(group_size(p_, GroupKind::expert_data)) : 1;
-    const double trained = own.dense - own.buffers;
-    const double divided = trained / N + own.experts / std::max(M, 1.0);
+    const bool is_frozen = t.lora.has_value();
+    const StageParameters updated = is_frozen ? stage_adapters(p_.model, *t.lora, p_.parallel)[std::size_t(stage)] : own;
+    const double trained = updated.dense - updated.buffers;
+    const double divided = trained / N + updated.experts / std::max(M, 1.0);
     const double e = compute_bytes(p_), g = element_bytes(t.gradient_dtype);
-    parameters_ = whole_blocks(e * own.total());
-    gradients_ = whole_blocks(g * (trained + own.experts));
+    // A frozen base in its own format but for its ends.
+    const double ends = own.embedding + own.head, base = is_frozen ? std::min(e, element_bytes(t.lora->base_dtype)) : e;
+    parameters_ = whole_blocks(base * (own.total() - ends) + e * ends + (is_frozen ? e * trained : 0));
+    gradients_ = whole_blocks(g * (trained + updated.experts));
     master_ = t.master_weights_dtype && e < 4 ? whole_blocks(4 * divided) : 0;
     states_ = whole_blocks(optimizer_state_bytes_per_parameter(p_) * divided);
     // 16-bit gradients are copied to fp32 for the optimizer; the loss scaling of fp16 keeps the copy until the next step.
@@ -69,7 +74,7 @@ class Megatron final : public DataParallelMemory {
     if (p_.parallel.sequence_parallel && p_.parallel.tensor > 1) gathered_ = whole;
     if (p_.model.moe && p_.parallel.moe_dispatcher == MoeDispatcher::allgather && p_.parallel.expert * p_.parallel.expert_tensor > 1)
       gathered_ += whole * double(p_.parallel.expert);
-    if (t.switches.fused_weight_gradients) stand_ins_ = stand_in_bytes();
+    if (t.switches.fused_weight_gradients && !is_frozen) stand_ins_ = stand_in_bytes();
   }
 
   void start(Ledger& l) override {

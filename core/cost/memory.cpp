@@ -86,12 +86,14 @@ void fill_phases(const Plan& p, const StageParameters& stage, int stage_index, c
     const Holdings& h = step.peaks[static_cast<std::size_t>(phase)].holdings;
     first = std::max(first, h.total - (phase == StepPhase::optimizer ? 0 : h[Term::optimizer_states]));
   }
-  if (p.training.switches.optimizer_kernel == OptimizerKernel::in_backward) first = first_step_peak(p, stage_index);
+  if (step.has_own_first_step || p.training.switches.optimizer_kernel == OptimizerKernel::in_backward) first = first_step_peak(p, stage_index);
   m.first_step = Bytes(std::ceil(first));
   const Bytes whole = Bytes(std::ceil(stage.total() * stored_bytes(p)));
   m.load = p.training.load == Load::every_rank && whole > m.states.parameters ? whole + m.states.parameters : m.states.parameters;
   const bool keeps_gradients = p.parallel.framework != Framework::pytorch;
   m.initialize = m.states.parameters + m.states.master_weights + (keeps_gradients ? m.states.gradients : Bytes(0)) + Bytes(m.idle[Term::gradient_buckets]);
+  if (step.initialize >= 0) m.initialize = Bytes(std::ceil(step.initialize));
+  m.host = Bytes(step.host);
   const bool gathers = sharding_of(p).shards_parameters && p.training.checkpoint == Checkpoint::full;
   m.save = m.between_steps + Bytes(gathers ? std::ceil(std::max(stage.embedding + stage.head, stage.largest_layer) * stored_bytes(p)) : 0);
 }
@@ -118,7 +120,7 @@ MemoryParts parts_of(const Holdings& h) {
   parts.master_weights = sum({Term::master_weights});
   parts.optimizer_states = sum({Term::optimizer_states});
   parts.activations = sum({Term::layer_activations, Term::in_flight, Term::recomputed_activations, Term::outer_activations, Term::stream});
-  parts.logits = sum({Term::logits});
+  parts.logits = sum({Term::logits, Term::kept_logits});
   parts.unsharded_parameters = sum({Term::unsharded_root, Term::unsharded_units, Term::weight_copies});
   parts.communication_buffers = sum({Term::gather_buffers, Term::reduce_buffers, Term::gradient_buckets});
   parts.temporary = sum({Term::operations, Term::optimizer_temporaries, Term::constants, Term::workspaces});
@@ -182,6 +184,7 @@ double layer_passes_in_flight(const Plan& plan, int stage, Count layers) {
 }
 
 Bytes offloaded_bytes(const Plan& plan, const StageMemory& stage) {
+  if (stage.host.value >= 0) return stage.host + (plan.training.offload.activations ? stage.layers_keep : Bytes(0));
   Bytes total;
   if (plan.training.offload.optimizer) total += stage.master_term.bytes() + stage.optimizer_term.bytes();
   if (plan.training.offload.parameters) total += stage.parameter_term.bytes();
@@ -199,11 +202,8 @@ std::vector<StageMemory> stage_memory(const Plan& plan, const std::vector<StageP
     m.peak = step.highest().holdings;
     m.place = step.highest().place;
     m.idle = step.between_steps;
-    if (step.knows_states) {
-      m.states.parameters = Bytes(std::ceil(step.parameters));
-      m.states.gradients = Bytes(std::ceil(step.gradients));
-      m.states.optimizer_states = Bytes(std::ceil(step.optimizer_states));
-    }
+    if (const auto& kept = step.states)
+      m.states = {Bytes(std::ceil(kept->parameters)), kept->gradients < 0 ? m.states.gradients : Bytes(std::ceil(kept->gradients)), Bytes(std::ceil(kept->master_weights)), Bytes(std::ceil(kept->optimizer_states))};
     m.layers_keep = Bytes(std::ceil(step.layers_keep));
     round_up(m.peak);
     round_up(m.idle);

@@ -60,6 +60,7 @@ struct StageMemory {
   MemoryParts parts;  // the same by part
   Holdings idle;      // what stays between steps
   double states_absent_before = 0;  // optimizer states in the peak that the first step has not yet
+  Bytes host{-1};     // of one rank, where the framework counts its own; negative: what `offload` moves
   Bytes layers_keep;  // the stage's layers of one micro-batch for their backward
   Bytes after_forward, after_backward, between_steps, load, initialize, first_step, save;
 };

@@ -176,7 +176,8 @@ PieceBytes one_flat_parameter(const Plan& p, const PieceBytes& unit) {
 
 ModelBytes model_bytes(const Plan& p) {
   ModelBytes m;
-  const Storage storage = storage_of(p.model, p.parallel.framework);
+  Storage storage = storage_of(p.model, p.parallel.framework);
+  if (p.training.lora) storage.fused_qkv = false;  // adapters sit on the parts
   const Sharding s = sharding_of(p);
   const double V = double(padded_vocabulary(p.model, p.parallel.framework, p.parallel.tensor));
   const auto bytes = [&](const TensorList& list) { return piece_bytes(p, on_rank(list, p.model, p.parallel), s); };

@@ -54,11 +54,9 @@ class Replicated final : public DataParallelMemory {
     l.mark("gradient");
   }
 
-  bool states(double& parameters, double& gradients, double& optimizer_states) const override {
-    parameters = all_.raw_stored;
-    gradients = how_.optimizer_kernel == OptimizerKernel::in_backward ? 0 : all_.raw_kept_gradients + replicated_rows_;
-    optimizer_states = offloads_ ? 0 : all_.raw_states;
-    return true;
+  std::optional<KeptStates> states() const override {
+    const double gradients = how_.optimizer_kernel == OptimizerKernel::in_backward ? 0 : all_.raw_kept_gradients + replicated_rows_;
+    return KeptStates{all_.raw_stored, gradients, 0, offloads_ ? 0 : all_.raw_states};
   }
 
   void optimizer(Ledger& l) override {

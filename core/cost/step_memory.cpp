@@ -37,8 +37,8 @@ LossSizes eager_loss(const Plan& p, double logits, double e) {
   LossSizes s;
   const bool has_cap = p.model.norms_per_layer >= 4 && p.model.mlp == Mlp::geglu && p.model.qk_norm == QkNorm::none;
   const double cap = has_cap ? e : 0;  // tanh of the soft cap stays
-  // Returned in fp32: the shifted copy and its log-softmax stand beside them.
-  const double chain = p.training.switches.logits_in_fp32 ? 4 + 4 + 4 : e + (e < 4 ? 4 : 0) + 4;
+  // Returned in fp32: their log-softmax stands beside them, and of several sequences the shifted copy.
+  const double chain = p.training.switches.logits_in_fp32 ? (p.training.micro_batch_size > 1 ? 4 + 4 + 4 : 4 + 4) : e + (e < 4 ? 4 : 0) + 4;
   s.forward = (cap + chain) * logits;
   s.kept = (cap + 4) * logits;
   s.backward = (cap + 12) * logits;
@@ -86,6 +86,9 @@ class Walk {
     Ledger& l = ledger_;
     data_->start(l);
     l.add(Term::constants, constants());
+    const double V = double(padded_vocabulary(p_.model, p_.parallel.framework, p_.parallel.tensor));
+    logits_ = T_ * V / (how_.loss_parallel || p_.parallel.framework == Framework::megatron ? double(p_.parallel.tensor) : 1);
+    if (keeps_over_steps() && !data_->is_first_step) l.add(Term::kept_logits, kept_logits() + 512);
     StepMemory result;
     result.between_steps = l.now;
     const Count m = micro_batches(p_);
@@ -102,7 +105,8 @@ class Walk {
       data_->before_micro_batch(l, i == 0, is_last);
       forward();
       loss_forward();
-      if (is_last) result.after_forward = l.now.total - before - others;
+      // DeepSpeed's first micro-batch of a step: later ones may find parameters of the one before still gathered.
+      if (p_.parallel.framework == Framework::deepspeed ? i == 0 : is_last) result.after_forward = l.now.total - before - others;
       loss_backward();
       backward();
       l.free(Term::in_flight, others);
@@ -110,7 +114,10 @@ class Walk {
     }
     l.free(Term::outer_activations, batch);
     for (Count i = 0; i < layers_; ++i) result.layers_keep += played(i).forward.end.kept;
-    result.knows_states = data_->states(result.parameters, result.gradients, result.optimizer_states);
+    if (const double own = data_->initialize_peak(); own >= 0) result.initialize = own + constants();
+    result.host = data_->host_bytes();
+    result.has_own_first_step = data_->has_own_first_step();
+    result.states = data_->states();
     l.place = {StepPhase::optimizer, kNoLayer, {}};
     data_->optimizer(l);
     l.point();
@@ -184,13 +191,14 @@ class Walk {
     ledger_.add(Term::weight_copies, sign * level.casts);
   }
   // A forward told apart by modules: the level stands while data parallelism acts between them.
-  void walk(const std::vector<Stretch>& pieces, Term term, const Piece& piece) {
+  // `staying`: a module that its own backward follows at once.
+  void walk(const std::vector<Stretch>& pieces, Term term, const Piece& piece, ModulePass pass, std::size_t staying = std::size_t(-1)) {
     std::size_t module = 0;
     for (const Stretch& s : pieces) {
       mark(s, term);
       add(s.end, term);
       if (s.ends_before_weight) data_->before_module(ledger_, piece, module);
-      if (s.weight.elements > 0) data_->after_module(ledger_, piece, module++);
+      if (s.weight.elements > 0 && module++ != staying) data_->after_module(ledger_, piece, module - 1, pass);
       add(s.end, term, -1);
     }
   }
@@ -222,7 +230,7 @@ class Walk {
     const Piece piece{Piece::Kind::head, 0, 0};
     data_->before_forward(l, piece);
     l.clear(Term::stream);
-    if (data_->walks_modules()) walk(head_pieces_, Term::outer_activations, piece);
+    if (data_->walks_modules()) walk(head_pieces_, Term::outer_activations, piece, ModulePass::forward);
     else mark(head_forward_, Term::outer_activations);
     add(head_forward_.end, Term::outer_activations);
     l.free(Term::operations, head_->result_bytes());  // the logits, which the loss accounts for
@@ -240,7 +248,7 @@ class Walk {
     const PlayedLayer& played_layer = played(layer);
     const Stretch& s = played_layer.forward;
     l.clear(Term::stream);
-    if (data_->walks_modules()) walk(played_layer.forward_pieces, Term::layer_activations, piece);
+    if (data_->walks_modules()) walk(played_layer.forward_pieces, Term::layer_activations, piece, ModulePass::forward);
     else mark(s, Term::layer_activations);
     add(s.end, Term::layer_activations);
     const double result = played_layer.tape.result_bytes();
@@ -265,7 +273,7 @@ class Walk {
     const Term term = played_layer.again ? Term::recomputed_activations : Term::layer_activations;
     l.free(Term::layer_activations, played_layer.forward.end.kept);
     if (!played_layer.again) l.free(Term::weight_copies, played_layer.forward.end.casts);
-    if (played_layer.again && data_->walks_modules()) walk(played_layer.second_pieces, term, piece);
+    if (played_layer.again && data_->walks_modules()) walk(played_layer.second_pieces, term, piece, ModulePass::again, how_.reentrant_checkpoint ? std::size_t(-1) : played_layer.modules - 1);
     else if (played_layer.again) mark(played_layer.second, term);
     walk_back(played_layer.backward, term, piece, played_layer.modules);
     l.add(Term::stream, played_layer.backward.back().end.work);
@@ -314,9 +322,7 @@ class Walk {
       return;
     }
     l.place = {StepPhase::loss, kNoLayer, {}};
-    const double V = double(padded_vocabulary(p_.model, p_.parallel.framework, p_.parallel.tensor));
-    const bool divided = how_.loss_parallel || p_.parallel.framework == Framework::megatron;
-    const double logits = logits_ = T_ * V / (divided ? double(p_.parallel.tensor) : 1);
+    const double logits = logits_;
     if (computes_chunks()) return chunked_loss_forward();
     loss_ = eager_loss(p_, logits, e_);
     if (p_.training.loss != Loss::logits_fp32 || how_.loss.forward > 0) {
@@ -329,7 +335,9 @@ class Walk {
     // A frozen head does not keep its input; the caller's variable does until the forward ends.
     l.mark("loss, forward", Term::operations, p_.training.lora && how_.modules == ModuleCode::huggingface ? whole_blocks(e_ * T_ * double(p_.model.hidden_size)) : 0);
     l.add(Term::logits, loss_.kept - loss_.forward);
-    if (how_.logits_kept) l.add(Term::logits, (how_.logits_in_fp32 ? 4 : e_) * logits);
+    if (how_.logits_kept && !keeps_over_steps()) l.add(Term::logits, kept_logits());
+    if (keeps_over_steps() && l[Term::kept_logits] <= 0) l.add(Term::kept_logits, kept_logits() + 512);
+    l.place.layer = kNoLayer;
     after_loss_forward();
   }
 
@@ -340,6 +348,9 @@ class Walk {
     if (loss_inside()) data_->after_root_forward(l);
     l.point();
   }
+  // A loop that keeps the model's outputs in a variable: under DeepSpeed until the next ones replace them.
+  double kept_logits() const { return whole_blocks((how_.logits_in_fp32 ? 4 : e_) * logits_); }
+  bool keeps_over_steps() const { return how_.logits_kept && p_.parallel.framework == Framework::deepspeed && has_head_; }
   bool loss_inside() const { return how_.loss_in_forward || computes_chunks(); }
   // Scalars and the shifted labels that the loss keeps.
   double loss_leftovers() const {
@@ -409,7 +420,7 @@ class Walk {
       if (s.ends_before_weight) data_->before_module(ledger_, piece, modules - 1);
       if (s.weight.elements > 0) {
         take_gradient(piece, s.weight);
-        data_->after_module(ledger_, piece, --modules);
+        data_->after_module(ledger_, piece, --modules, ModulePass::backward);
       }
       add(s.end, term, -1);
     }
@@ -417,7 +428,7 @@ class Walk {
   // The gradient of a tied table waits for the embedding's own.
   void take_gradient(const Piece& piece, const Weight& w) {
     const bool is_table = piece.kind == Piece::Kind::head && w.elements > double(p_.model.hidden_size) * 4;
-    if (!is_table || !p_.model.tie_word_embeddings) return data_->gradient(ledger_, piece, w);
+    if (!is_table || !p_.model.tie_word_embeddings || !has_embedding_) return data_->gradient(ledger_, piece, w);  // a copy on another stage has its own
     tied_ = whole_blocks(w.stored_bytes > 0 ? w.stored_bytes : w.bytes);
     ledger_.add(Term::unsharded_gradients, tied_);
     ledger_.mark("gradient");

@@ -5,9 +5,10 @@
 // are counted.
 #pragma once
 
+#include <optional>
 #include <vector>
 
-#include "core/cost/ledger.hpp"
+#include "core/cost/data_parallel_memory.hpp"
 #include "core/describe/plan.hpp"
 
 namespace wireplan {
@@ -17,9 +18,10 @@ struct StepMemory {
   Holdings between_steps;
   double after_forward = 0;              // alive before the last micro-batch's backward minus before its forward
   double after_backward = 0;
+  double initialize = -1, host = -1;     // where data parallelism has its own (negative: it has not)
+  bool has_own_first_step = false;
   double layers_keep = 0;                // of one micro-batch, wherever it is
-  bool knows_states = false;             // the three below: what the rank keeps, without rounding
-  double parameters = 0, gradients = 0, optimizer_states = 0;
+  std::optional<KeptStates> states;
   const Ledger::Peak& highest() const;
 };
 
