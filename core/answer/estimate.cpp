@@ -19,20 +19,23 @@ int communicators_in_use(const StepCost& cost) {
   return count;
 }
 
-Bytes context_bytes(const Gpu& gpu, const MemoryConstants& k) {
+// Context and workspaces of the GPU's architecture.
+MemoryConstants::Context context_of(const Gpu& gpu, const MemoryConstants& k) {
   for (const MemoryConstants::Context& c : k.contexts)
-    if (gpu.architecture.find(c.architecture) != std::string::npos) return c.bytes;
-  return k.context;
+    if (gpu.architecture.find(c.architecture) != std::string::npos) return c;
+  return {"", k.context, k.workspaces};
 }
 
 // Reserved over allocated, minus one: segments that cannot be reused for blocks of other sizes.
 double allocator_slack_share(const Plan& p, const MemoryConstants& k) {
   if (p.parallel.framework == Framework::megatron) return k.slack_megatron;
-  return p.training.kernels == Kernels::compiled ? k.slack_segments : k.slack_default;
+  if (p.training.kernels != Kernels::compiled) return k.slack_default;
+  return p.cluster.node.gpu.architecture.rfind("CDNA", 0) == 0 ? k.slack_rocm : k.slack_segments;
 }
 
 double memory_band_share(const Plan& p, const MemoryConstants& k) {
-  if (p.model.moe) return k.band_moe;
+  // Routing is not balanced where experts are divided over ranks; in one process every token stays.
+  if (p.model.moe && p.parallel.expert > 1) return k.band_moe;
   return p.parallel.framework == Framework::megatron ? k.band_exact : k.band_default;
 }
 
@@ -66,7 +69,10 @@ void fill_memory(const Plan& p, const Constants& k, Estimate& e) {
   m.capacity = capacity(p.cluster.node.gpu);
   e.slack_share = allocator_slack_share(p, k.memory);
   e.band_share = memory_band_share(p, k.memory);
-  m.runtime = context_bytes(p.cluster.node.gpu, k.memory) + static_cast<double>(e.communicators) * k.memory.communicator;
+  const MemoryConstants::Context context = context_of(p.cluster.node.gpu, k.memory);
+  e.context = context.bytes;
+  if (p.parallel.framework != Framework::megatron) e.workspaces = context.workspaces;
+  m.runtime = e.context + e.workspaces + static_cast<double>(e.communicators) * k.memory.communicator;
 
   std::size_t worst = 0;
   for (std::size_t i = 0; i < e.stage_memory.size(); ++i) {

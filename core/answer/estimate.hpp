@@ -77,6 +77,7 @@ struct Estimate {
   TrainingFlops flops;      // of one sequence
   Flops recompute;          // of one sequence
   int communicators = 0;    // process groups in use
+  Bytes context, workspaces;  // of the runtime; workspaces 0 where they stand in the allocated bytes
   double slack_share = 0, band_share = 0;  // allocator slack and memory band that were applied
   std::vector<Note> notes;
 };

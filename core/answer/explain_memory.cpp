@@ -199,7 +199,7 @@ void explain_totals(const Plan& p, const Constants& k, const Estimate& e, const 
   end("device_bytes", "high", m.device.high, "R + r", {reserved(m.reserved.high, ".high"), runtime}, "D", own);
   explain_parts(p, e, w, out);
   out.add("memory.allocator_slack_bytes", "s", "ceil(f·A)", {slack, allocated}, m.allocator_slack.value, "bytes", kEstimate, allocator);
-  out.add("memory.runtime_bytes", "r", "c + n·q", {bytes_of("c", m.runtime - static_cast<double>(e.communicators) * k.memory.communicator, kBound, "CUDA context and kernels of one process"), count_of("n", e.communicators, "process groups in use"), bytes_of("q", k.memory.communicator, kBound, "buffers of one group")},
+  out.add("memory.runtime_bytes", "r", "c + w + n·q", {bytes_of("c", e.context, kBound, "CUDA context and kernels of one process"), bytes_of("w", e.workspaces, kBound, "workspaces of matrix products (0 where they are allocated bytes)"), count_of("n", e.communicators, "process groups in use"), bytes_of("q", k.memory.communicator, kBound, "buffers of one group")},
           m.runtime.value, "bytes", kBound, {"wireplan-definition"});
 }
 

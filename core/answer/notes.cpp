@@ -1,6 +1,7 @@
 #include <string>
 
 #include "core/answer/estimate.hpp"
+#include "core/base/format.hpp"
 
 namespace wireplan {
 
@@ -37,19 +38,34 @@ void note_layout(const Plan& p, Notes& n) {
   if (l.sequence_parallel && l.tensor == 1) n.info("parallel.sequence_parallel", "has no effect with tensor 1");
 }
 
+// What of the memory a reader would not look for in the totals: phases that need more than a steady step, units that hold everything.
+void note_memory(const Plan& p, const Estimate& e, Notes& n) {
+  const MemoryAnswer& m = e.memory;
+  const struct {
+    const char* path;
+    Bytes bytes;
+    const char* what;
+  } phases[] = {{"load", m.load, "loading"}, {"initialize", m.initialize, "starting the framework"}, {"first_step", m.first_step, "the first step"}, {"save", m.save, "saving"}};
+  for (const auto& phase : phases)
+    if (phase.bytes + m.runtime > m.capacity && m.need.value <= m.capacity)
+      n.warning(std::string("memory.phases.") + phase.path, std::string(phase.what) + " needs " + format_bytes(phase.bytes + m.runtime, ByteUnit::GiB) + " on the GPU, more than it has, though a steady step would fit");
+  if (m.verdict == Verdict::tight)
+    n.warning("memory.verdict", "the caching allocator will fill the card, give back its cached blocks and try again (each time the GPU waits for cudaFree and cudaMalloc); expandable segments or a smaller micro-batch avoid it");
+  const bool gathers = shards_parameters(p.parallel.data_sharding) && p.parallel.framework == Framework::pytorch;
+  if (gathers && p.parallel.fsdp_unit.kind == FsdpUnit::Kind::none)
+    n.warning("parallel.fsdp_unit", "the model is wrapped whole: every gather brings all parameters and all gradients wait for one reduction; wrap each block");
+}
+
 // What this version calculates coarsely, or carries without using it.
 void note_depth(const Plan& p, const Estimate& e, Notes& n) {
-  n.info("memory.parts.activations", "provisional: activations and temporaries are a first inventory of saved tensors; model states are exact");
   n.info("memory.reserved_bytes", "provisional: allocator slack and runtime are typical shares, not measured on this machine");
   n.info("step.time_s", "provisional: compute is a roofline at the part's attainable clock, overlap a closed rule per framework");
   if (!e.communication.empty())
     n.info("communication", "provisional: every collective is priced as a ring over the node's wiring at NCCL planning rates; trees, NVLS and the user's own measurements are not used yet");
   if (p.model.moe) n.info("model.moe", "routing is taken as balanced over the experts");
   const Training& t = p.training;
-  if (t.details)
-    n.warning("training.details", "the collectives follow these switches, of the memory only optimizer_kernel, gradient_as_bucket_view and lora_dropout do yet");
-  if (!p.parallel.deepspeed.empty()) n.warning("parallel.deepspeed", "decides the collectives; of the memory only the reduce bucket follows it yet");
-  n.info("training.implementation", "of what " + t.implementation + " decides, kernels and collectives are in these numbers; its own loss kernel, buffers and releases are not yet");
+  if (t.kernels == Kernels::compiled) n.info("training.kernels", "what compiled kernels keep for the backward is fitted on published peaks, not read from their code");
+  if (t.lora && p.parallel.data_sharding == DataSharding::zero3) n.info("training.lora", "the modules that adapters add to ZeRO-3's order of gathers are left out");
   if (t.lora && t.lora->quant_storage) n.warning("training.lora.quant_storage", "is carried but not used yet");
   if (t.load == Load::rank0) n.info("training.load", "the whole model that rank 0 builds in host memory is not counted");
   if (p.cluster.network && p.cluster.network->shorthand.empty())
@@ -78,6 +94,7 @@ void note_machine(const Plan& p, Notes& n) {
 std::vector<Note> notes(const Plan& plan, const Estimate& estimate) {
   Notes n;
   note_layout(plan, n);
+  note_memory(plan, estimate, n);
   note_depth(plan, estimate, n);
   note_machine(plan, n);
   return n.take();

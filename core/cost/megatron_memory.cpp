@@ -69,6 +69,7 @@ class Megatron final : public DataParallelMemory {
     const double b = double(t.micro_batch_size), s = double(t.sequence_length);
     const bool sees_batch = stage == 0 || has_head_;
     mask_ = t.switches.batch_has_mask && sees_batch ? whole_blocks(b * s * s / double(p_.parallel.context)) : 0;
+    // A token that goes to several experts has their products grouped, on streams of their own.
     workspaces_ = t.switches.workspace_bytes + (p_.model.moe && p_.model.moe->experts_per_token > 1 ? t.switches.grouped_workspace_bytes : 0);
     const double whole = whole_blocks(compute_bytes(p_) * tokens_per_micro_batch(p_) * double(p_.model.hidden_size));
     if (p_.parallel.sequence_parallel && p_.parallel.tensor > 1) gathered_ = whole;

@@ -19,13 +19,13 @@ namespace wireplan {
 struct MemoryConstants {
   double unavoidable_fragmentation = 0;  // of allocated: what the allocator cannot give back before it fails
   double band_fragmentation = 0;         // upper end of it
-  double slack_segments = 0, slack_default = 0, slack_megatron = 0;  // reserved over allocated, minus one
+  double slack_segments = 0, slack_rocm = 0, slack_default = 0, slack_megatron = 0;  // reserved over allocated, minus one
   double band_exact = 0, band_moe = 0, band_default = 0;             // relative half widths of the allocated band
   Bytes context;                         // CUDA context and kernels of a part not listed
-  struct Context { std::string architecture; Bytes bytes; };
+  struct Context { std::string architecture; Bytes bytes, workspaces; };
   std::vector<Context> contexts;
   Bytes communicator;                    // per process group of two or more ranks that is used
-  Bytes workspaces;                      // matrix-product workspaces that stay allocated
+  Bytes workspaces;                      // of matrix products, on a part not listed
   std::string source;
 };
 

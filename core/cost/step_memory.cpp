@@ -327,7 +327,7 @@ class Walk {
     loss_ = eager_loss(p_, logits, e_);
     if (p_.training.loss != Loss::logits_fp32 || how_.loss.forward > 0) {
       const LossBytes& b = how_.loss;
-      if (b.forward > 0) loss_ = {b.forward * logits, b.kept * logits, b.backward * logits, b.gradient * logits};
+      if (b.forward > 0) loss_ = {std::max(b.forward, e_) * logits, b.kept * logits, std::max(b.backward, e_) * logits, std::max(b.gradient, e_) * logits};
     }
     if (how_.loss_parallel && p_.parallel.tensor > 1) loss_.backward = 16 * logits;
     l.clear(Term::logits);

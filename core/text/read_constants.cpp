@@ -184,6 +184,7 @@ MemoryConstants read_memory_constants(Reader& r) {
   read_constant(r, "unavoidable_fragmentation", k.unavoidable_fragmentation);
   read_constant(r, "band_fragmentation", k.band_fragmentation);
   read_constant(r, "slack_segments", k.slack_segments);
+  read_constant(r, "slack_rocm", k.slack_rocm);
   read_constant(r, "slack_default", k.slack_default);
   read_constant(r, "slack_megatron", k.slack_megatron);
   read_constant(r, "band_exact", k.band_exact);
@@ -195,6 +196,7 @@ MemoryConstants read_memory_constants(Reader& r) {
     context.require("architecture", "text");
     context.read("architecture", c.architecture);
     read_constant(context, "bytes", c.bytes);
+    read_constant(context, "workspaces_bytes", c.workspaces);
     k.contexts.push_back(std::move(c));
   });
   read_constant(r, "communicator_bytes", k.communicator);
