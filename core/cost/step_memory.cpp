@@ -438,6 +438,7 @@ class Walk {
     tied_ = 0;
     if (!has_head_) {
       ledger_.place = {StepPhase::backward, kNoLayer, {}};
+      data_->before_loss_backward(ledger_);
       return;  // the gradient of what left comes from the next stage, in the place of what left
     }
     if (computes_chunks()) chunked_loss_backward();
