@@ -26,23 +26,24 @@ void say_answer(JsonText& out, const std::vector<SentencePiece>& pieces) {
 
 void say_rows(JsonText& out, const AppState& state) {
   out.key("rows").array();
-  for (const Row& r : result_rows(state))
-    out.object()
-        .field("group", r.group)
-        .field("path", r.path)
-        .field("label", r.label)
-        .field("value", r.value)
-        .field("text", r.text)
-        .field("unit", "")
-        .field("claim", r.claim)
-        .end_object();
+  for (const Row& r : result_rows(state)) {
+    out.object().field("group", r.group).field("path", r.path).field("label", r.label).key("value");
+    if (r.is_words)
+      out.value(r.text);
+    else
+      out.value(r.value);
+    out.field("text", r.text).field("unit", "").field("claim", r.claim).end_object();
+  }
   out.end_array();
 }
 
 void say_panels(JsonText& out, const PageLayout& page) {
   out.key("panels").array();
-  for (const auto& [key, rect] :
-       {std::pair{"memory", page.memory}, {"wiring", page.wiring}, {"wirings", page.wirings}, {"step", page.step}})
+  for (const auto& [key, rect] : {std::pair{"memory", page.memory},
+                                  {"wiring", page.wiring},
+                                  {"wirings", page.wirings},
+                                  {"step", page.step},
+                                  {"moments", page.moments}})
     out.object().field("key", key).field("top", rect.y).field("height", rect.h).end_object();
   out.end_array();
 }
@@ -158,7 +159,8 @@ std::string state_document(const App& app) {
   out.end_array().field("verdict", name_of(s.answer.estimate.memory.verdict)).field("summary", summary(s));
   out.field("can_undo", s.moment > 0)
       .field("can_redo", s.moment + 1 < s.history.size())
-      .field("explain", s.view.explain);
+      .field("explain", s.view.explain)
+      .field("asked", s.view.asked);
   out.key("plan").raw(dump_json_compact(write_plan(s.answer.plan)));
   say_rows(out, s);
   say_panels(out, app.layout);

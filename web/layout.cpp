@@ -13,7 +13,7 @@ constexpr float kWiring = 226, kWiringMost = 330, kNarrowWiring = 300, kNetwork 
 // Results from top to bottom. What is left over goes to the drawing, then to the table.
 void place_results(const AppState& state, PageLayout& page) {
   Rect rest = page.centre;
-  const float memory = memory_height(state, false), step = step_height(state, false);
+  const float memory = memory_height(state, rest.w, false), step = step_height(state, false);
   const bool stacked = rest.w < 640;
   const float wirings = wirings_height(state);
   const float least = kWiring + (state.answer.plan.cluster.nodes > 1 ? kNetwork : 0);
@@ -31,13 +31,15 @@ void place_results(const AppState& state, PageLayout& page) {
     row.cut_right(24);
     page.wiring = row;
   }
-  page.step = {rest.x, rest.y, rest.w, std::max(rest.h, step)};
-  page.centre_height = page.step.bottom() - page.centre.y;
+  page.step = {rest.x, rest.y, rest.w, step};
+  page.moments = {rest.x, page.step.bottom(), rest.w, moments_height(state, false)};
+  page.centre_height = page.moments.bottom() - page.centre.y;
 }
 
 void place_flow(const AppState& state, PageLayout& page) {
   Rect rest = page.centre;
-  page.memory = rest.cut_top(memory_height(state, true));
+  page.memory = rest.cut_top(memory_height(state, rest.w, true));
+  page.moments = rest.cut_top(moments_height(state, true));
   page.wiring = rest.cut_top(kNarrowWiring).inset(16, 0);
   page.wirings = rest.cut_top(wirings_height(state)).inset(8, 0);
   page.step = rest.cut_top(step_height(state, true));

@@ -15,9 +15,9 @@ Columns columns_for(float width);
 
 struct PageLayout {
   Columns columns = Columns::three;
-  Rect inputs, strip, centre, drawer;  // width 0: not there
-  Rect memory, wiring, wirings, step;  // inside the centre, before it is scrolled
-  float centre_height = 0;             // of what stands in it
+  Rect inputs, strip, centre, drawer;           // width 0: not there
+  Rect memory, wiring, wirings, step, moments;  // inside the centre, before it is scrolled
+  float centre_height = 0;                      // of what stands in it
 };
 PageLayout page_layout(const AppState& state, float width, float height);
 

@@ -117,6 +117,7 @@ void evaluate(AppState& state) {
   a.shardings = sharding_alternatives(a.plan, state.constants);
   a.wirings = wiring_alternatives(a.plan, state.constants);
   a.recipes = recipe_alternatives(a.plan, state.constants);
+  a.lines = memory_timeline(a.plan, a.estimate);
   a.graph = prepare(a.plan.cluster, state.constants.links).graph;
   a.sentence = sentence_in(state.words, a.plan, a.estimate, state.view.unit);
   a.shown_message = most_waited_for(a.estimate);
@@ -203,6 +204,8 @@ bool edit_view(AppState& state, std::string_view key, const std::string& value) 
     return speak(state, value), true;
   else if (key == "explain")
     view.explain = value, view.asked = true;
+  else if (key == "stage")
+    view.stage = std::atoi(value.c_str());
   else if (key == "section")
     view.section = view.section == value ? "" : value;
   else
@@ -247,6 +250,7 @@ void start(AppState& state, std::string_view link) {
 }
 
 bool open_plan(AppState& state, std::string_view link) {
+  state.view.stage = -1;
   if (!looks_like_link(link)) return open_scenario(state, link);
   Result<ParsedLink> parsed = parse_link(link);
   if (!parsed) {

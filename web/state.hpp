@@ -9,6 +9,7 @@
 
 #include "core/answer/alternatives.hpp"
 #include "core/answer/explain.hpp"
+#include "core/answer/timeline.hpp"
 #include "core/text/presets.hpp"
 #include "web/catalogue.hpp"
 #include "web/ui.hpp"
@@ -22,6 +23,7 @@ struct ViewState {
   std::string language = "en";
   std::string explain = "memory.states.optimizer_states";  // path of the number in the drawer, "" when it is closed
   bool asked = false;  // the reader asked for that number: then it may cover results where there is no room beside them
+  int stage = -1;      // pipeline stage whose memory is drawn over time; -1: the fullest
   std::string section;  // of the inputs, where they are folded into a strip
 };
 
@@ -30,6 +32,7 @@ struct Answer {
   Plan plan;
   Estimate estimate;
   std::vector<Alternative> shardings, wirings, recipes;
+  std::vector<MemoryLine> lines;  // one per pipeline stage
   WiringGraph graph;
   std::vector<SentencePiece> sentence;
   std::optional<Explanation> explanation;

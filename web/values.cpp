@@ -85,6 +85,65 @@ std::string name_of_path(const AppState& state, std::string_view path) {
   return field.empty() ? name : name + ": " + std::string(state.words["comm.field." + field]);
 }
 
+std::string place_text(const AppState& state, const Place& place) {
+  const Language& words = state.words;
+  if (place.phase == StepPhase::optimizer) return std::string(words["place.optimizer"]);
+  std::string text(words["place.loss"]);
+  if (place.phase != StepPhase::loss || place.layer != kNoLayer)
+    text =
+        words.fill("place.of", {{"p", std::string(name_of(place.phase))},
+                                {"l", place.layer >= 0 ? words.fill("place.layer", {{"n", std::to_string(place.layer)}})
+                                      : place.layer == kEmbeddingLayer ? std::string(words["place.embedding"])
+                                                                       : std::string(words["place.head"])}});
+  if (micro_batches(state.answer.plan) == 1) return text;
+  return words.fill("place.micro", {{"p", text}, {"n", std::to_string(place.micro_batch + 1)}});
+}
+
+const MemoryLine* shown_line(const AppState& state) {
+  const std::vector<MemoryLine>& lines = state.answer.lines;
+  if (lines.empty()) return nullptr;
+  const int stages = static_cast<int>(lines.size()), wished = state.view.stage;
+  return &lines[static_cast<std::size_t>(wished >= 0 && wished < stages ? wished
+                                                                        : state.answer.estimate.memory.worst_stage)];
+}
+
+std::size_t peak_of(const MemoryLine& line) {
+  const auto less = [](const MemoryPoint& a, const MemoryPoint& b) { return a.allocated < b.allocated; };
+  const auto first = line.points.begin();
+  // Nothing runs at the first.
+  return static_cast<std::size_t>(std::max_element(first + (line.points.size() > 1), line.points.end(), less) - first);
+}
+
+Place peak_place(const AppState& state, const MemoryLine& line) {
+  return state.answer.estimate.stage_memory[static_cast<std::size_t>(line.stage)].place;
+}
+
+std::string capacity_text(const AppState& state) {
+  return state.answer.plan.cluster.node.gpu.name + " = " +
+         format_bytes_with_unit(state.answer.estimate.memory.capacity, state.view.unit);
+}
+
+std::string line_text(const AppState& state) {
+  const MemoryLine* line = shown_line(state);
+  if (!line || line->points.empty()) return "–";
+  const auto bytes = [&](const MemoryPoint& p) { return format_bytes_with_unit(p.allocated, state.view.unit); };
+  const MemoryPoint &first = line->points.front(), &peak = line->points[peak_of(*line)], &last = line->points.back();
+  const std::string text = state.words.fill("mem.line.says", {{"a", bytes(first)},
+                                                              {"p", bytes(peak)},
+                                                              {"t", format_seconds(peak.time)},
+                                                              {"when", place_text(state, peak_place(state, *line))},
+                                                              {"b", bytes(last)},
+                                                              {"e", format_seconds(last.time)}});
+  if (state.answer.lines.size() == 1) return text;
+  return state.words.fill("mem.line.of_stage", {{"n", std::to_string(line->stage)}}) + ": " + text;
+}
+
+Bytes needed(const AppState& state, Bytes allocated) {
+  const Estimate& e = state.answer.estimate;
+  const double share = std::min(state.constants.memory.unavoidable_fragmentation, e.slack_share);
+  return allocated + Bytes(std::ceil(share * allocated.value)) + e.memory.runtime;
+}
+
 std::vector<Row> result_rows(const AppState& state) {
   const Answer& a = state.answer;
   std::vector<Row> rows;
@@ -92,6 +151,14 @@ std::vector<Row> result_rows(const AppState& state) {
     if (e.key.ends_with(".low") || e.key.ends_with(".high")) continue;
     rows.push_back({e.key.substr(0, e.key.find('.')), e.key, name_of_path(state, e.key),
                     value_text(e.result, e.unit, state.view.unit), e.unit, name_of(e.kind), e.result});
+    if (e.key != "memory.allocated_bytes") continue;
+    const auto say = [&](const char* path, std::string words) {
+      rows.push_back(
+          {"memory", path, name_of_path(state, path), std::move(words), "", name_of(Claim::estimate), 0, true});
+    };
+    const auto fullest = static_cast<std::size_t>(a.estimate.memory.worst_stage);
+    say("memory.peak_at", place_text(state, a.estimate.stage_memory[fullest].place));
+    say("memory.timeline", line_text(state));
   }
   return rows;
 }

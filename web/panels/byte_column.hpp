@@ -21,4 +21,11 @@ inline std::string in_column(Bytes b, ByteUnit unit, int decimals) {
   return format_fixed(b.value / unit_bytes(unit), decimals);
 }
 
+// 1, 2 or 5 times a power of ten, about six of them.
+inline double tick_step(double most) {
+  double step = 1e-3;
+  for (int i = 0; step * 9 < most && i < 60; ++i) step *= i % 3 == 1 ? 2.5 : 2;
+  return step;
+}
+
 }  // namespace wireplan

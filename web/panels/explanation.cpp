@@ -61,7 +61,13 @@ void draw_formula(Column& c, const Explanation& e) {
 Edit draw_values(Column& c, const Explanation& e) {
   Edit edit;
   Ui& ui = c.ui;
-  const float value_right = c.x + c.width() * 0.44f, sign_x = value_right + 10, words_x = sign_x + 18;
+  float symbols = 0, numbers = 0;  // as wide as the widest, so that the words get the rest
+  for (const ExplainedValue& v : e.values) {
+    symbols = std::max(symbols, text_width(ui, v.symbol, mono_style(ui)));
+    numbers = std::max(numbers, text_width(ui, value_text(v.value, v.unit, ui.unit), label_style(ui)));
+  }
+  const float value_right = c.x + std::min(symbols + numbers + 14, c.width() / 2), sign_x = value_right + 10,
+              words_x = sign_x + 18;
   for (const ExplainedValue& v : e.values) {
     text(ui, c.x, c.y + 9, v.symbol, mono_style(ui));
     text(ui, value_right, c.y + 9, value_text(v.value, v.unit, ui.unit), label_style(ui).in(ui.colors->ink),

@@ -5,14 +5,14 @@
 #include "core/text/sheet.hpp"
 #include "web/panels/byte_column.hpp"
 #include "web/panels/panels.hpp"
+#include "web/values.hpp"
 #include "web/widgets.hpp"
 
 namespace wireplan {
 
 namespace {
 
-constexpr float kBar = 18, kRow = 28, kNarrowRow = 56, kHead = 56, kAxis = 22, kLegend = 44, kNarrowLegend = 40,
-                kName = 84;
+constexpr float kBar = 18, kRow = 28, kNarrowRow = 56, kHead = 56, kAxis = 22, kLegend = 40, kName = 84;
 constexpr std::size_t kNarrowColumns = 3;
 
 struct Part {
@@ -24,7 +24,7 @@ struct Part {
   const char* sum = nullptr;  // where more than `path` is in it: the number whose explanation lists what
   const char* explained() const { return sum ? sum : path; }
 };
-using Parts = std::array<Part, 9>;
+using Parts = std::array<Part, 10>;
 
 // In the order they stand in a bar. What the allocator cannot give back and the runtime come last, hatched.
 Parts parts_of(const MemoryAnswer& m, const Palette& c) {
@@ -35,7 +35,8 @@ Parts parts_of(const MemoryAnswer& m, const Palette& c) {
            {"activations", "memory.parts.activations", m.parts.activations, c.acts},
            {"logits", "memory.parts.logits", m.parts.logits, c.logits},
            {"gathered", "memory.parts.unsharded_parameters", m.parts.unsharded_parameters, c.gath},
-           {"buffers", "memory.parts.communication_buffers", m.parts.communication_buffers + m.parts.temporary, c.bufs, false, "memory.allocated_bytes"},
+           {"buffers", "memory.parts.communication_buffers", m.parts.communication_buffers, c.bufs},
+           {"temporary", "memory.parts.temporary", m.parts.temporary, c.bufs, true},
            {"slack", "memory.runtime_bytes", m.need.value - m.allocated.value, c.slack, true, "memory.need_bytes"}}};
 }
 
@@ -57,13 +58,6 @@ Scale scale_of(const AppState& state, float x, float width) {
   return {x, most > 0 ? width / most : 0, most, decimals_of(column, state.view.unit)};
 }
 
-// 1, 2 or 5 times a power of ten, about six of them.
-double tick_step(double most) {
-  double step = 1e-3;
-  for (int i = 0; step * 9 < most && i < 60; ++i) step *= i % 3 == 1 ? 2.5 : 2;
-  return step;
-}
-
 void draw_bar(Ui& ui, const MemoryAnswer& m, const Rect& bar, const Scale& scale, ImU32 ground) {
   const float line = scale.at(m.capacity);
   Bytes below;
@@ -80,8 +74,10 @@ void draw_bar(Ui& ui, const MemoryAnswer& m, const Rect& bar, const Scale& scale
       fill(ui, {std::max(whole.x, line), bar.y, whole.right() - std::max(whole.x, line), bar.h}, faded(p.color, 0.4f));
     const TextStyle style = label_style(ui).in(label_on(p.color));
     const std::string value = ui.bytes(p.bytes);
-    if (inside.w >= 26 && inside.w > 0.5f * whole.w && text_width(ui, value, style) < inside.w - 4)
-      text(ui, inside.middle_x(), bar.middle_y(), value, style, Align::centre);
+    const float w = text_width(ui, value, style);
+    if (inside.w < 26 || inside.w <= 0.5f * whole.w || w >= inside.w - 4) continue;
+    if (p.hatched) fill(ui, {inside.middle_x() - w / 2 - 3, bar.y + 2, w + 6, bar.h - 4}, p.color);
+    text(ui, inside.middle_x(), bar.middle_y(), value, style, Align::centre);
   }
   const float end = scale.at(below);
   if (end > line + 1) {
@@ -167,7 +163,7 @@ void draw_capacity(Ui& ui, const AppState& state, const Scale& scale, float top,
   ui.list->AddRectFilled({x - 1, top}, {x + 1, bottom}, ui.colors->ink);
   if (narrow) return;
   ui.list->AddTriangleFilled({x - 5, top - 1}, {x + 5, top - 1}, {x, top + 5}, ui.colors->ink);
-  const std::string label = state.answer.plan.cluster.node.gpu.name + " = " + format_bytes_with_unit(capacity, ui.unit);
+  const std::string label = capacity_text(state);
   // Left of the line where there is room, else right of it.
   const TextStyle bold{11, Face::semibold, ui.colors->ink};
   const float width = text_width(ui, label, bold), left = x - scale.x - 8, right = scale.at(Bytes(scale.most)) - x - 8;
@@ -186,38 +182,65 @@ void draw_axis(Ui& ui, const Scale& scale, float top, float bottom) {
   }
 }
 
-Edit draw_legend(Ui& ui, const MemoryAnswer& m, const Rect& area) {
-  Edit edit;
+std::string_view word_of(const AppState& state, const Part& p) {
+  return state.words["mem.part." + std::string(p.name)];
+}
+
+// The parts that are told by number: those of which a plan may have none only where it has some.
+std::vector<Part> legend_parts(const AppState& state, const Palette& c) {
+  const MemoryAnswer& m = state.answer.estimate.memory;
+  const double unit = unit_bytes(state.view.unit), least = m.need.value.value < 10 * unit ? 0.005 : 0.05;
   std::vector<Part> shown;
+  for (const Part& p : parts_of(m, c)) {
+    const bool is_optional = p.name == "master" || p.name == "buffers" || p.name == "temporary";
+    if (!is_optional || p.bytes.value >= least * unit) shown.push_back(p);
+  }
+  return shown;
+}
+
+// How many stand side by side. By the letters of the words, so that the height is known before there is a face to measure with.
+std::size_t legend_columns(const AppState& state, const std::vector<Part>& shown, float width) {
+  if (width < 480) return kNarrowColumns;
+  constexpr float kLetter = 6, kRoom = 24;
+  float words = 0;
+  for (const Part& p : shown)
+    words += kRoom + kLetter * static_cast<float>(std::count_if(word_of(state, p).begin(), word_of(state, p).end(),
+                                                                [](char c) { return (c & 0xC0) != 0x80; }));
+  return words > width ? (shown.size() + 1) / 2 : shown.size();
+}
+
+float legend_height(const AppState& state, float width) {
+  const std::vector<Part> shown = legend_parts(state, kLightPalette);
+  const std::size_t columns = legend_columns(state, shown, width);
+  return static_cast<float>((shown.size() + columns - 1) / columns) * kLegend + 4;
+}
+
+Edit draw_legend(Ui& ui, const AppState& state, const Rect& area) {
+  Edit edit;
+  const std::vector<Part> shown = legend_parts(state, *ui.colors);
   std::vector<double> values;
-  for (const Part& p : parts_of(m, *ui.colors))
-    if (p.name != "master" || p.bytes.value > 0) {
-      shown.push_back(p);
-      values.push_back(p.bytes.value / unit_bytes(ui.unit));
-    }
-  const double total = m.need.value.value / unit_bytes(ui.unit);
+  for (const Part& p : shown) values.push_back(p.bytes.value / unit_bytes(ui.unit));
+  const double total = state.answer.estimate.memory.need.value.value / unit_bytes(ui.unit);
   const std::vector<std::string> texts = parts_that_add_up(values, total, total < 10 ? 2 : 1);
   // Each as wide as its words, so that long names get the room; the rest shared out evenly.
   float words = 0;
   std::vector<float> widths;
-  for (const Part& p : shown)
-    words += widths.emplace_back(text_width(ui, ui.word("mem.part." + std::string(p.name)), tick_style(ui)) + 13);
-  const bool folded = words + 8 * static_cast<float>(shown.size()) > area.w;
-  const std::size_t per_line = area.w < 480 ? kNarrowColumns : folded ? (shown.size() + 1) / 2 : shown.size();
+  for (const Part& p : shown) words += widths.emplace_back(text_width(ui, word_of(state, p), tick_style(ui)) + 13);
+  const std::size_t per_line = legend_columns(state, shown, area.w);
+  const bool folded = per_line < shown.size();
   float x = area.x;
   const float gap = folded ? 0 : (area.w - words) / static_cast<float>(std::max<std::size_t>(shown.size() - 1, 1));
   for (std::size_t i = 0; i < shown.size(); ++i) {
     const Part& p = shown[i];
     const float width = folded ? area.w / static_cast<float>(per_line) : widths[i];
-    const float y = area.y + static_cast<float>(i / per_line) * kNarrowLegend;
+    const float y = area.y + static_cast<float>(i / per_line) * kLegend;
     if (folded) x = area.x + static_cast<float>(i % per_line) * width;
     const Press item = press(ui, p.path, {x - 3, y, width - (folded ? 4.f : 0.f), 36}, true, 3);
     const Rect swatch{x, y + 5, 9, 9};
     fill(ui, swatch, p.color);
     if (p.hatched) hatch(ui, swatch, faded(ui.colors->bg1, 0.55f), 4);
-    text(ui, x + 13, y + 10, ui.word("mem.part." + std::string(p.name)),
-         tick_style(ui).in(item.hovered ? ui.colors->ink : ui.colors->ink2), Align::left,
-         width - (folded ? 18.f : 12.f));
+    text(ui, x + 13, y + 10, word_of(state, p), tick_style(ui).in(item.hovered ? ui.colors->ink : ui.colors->ink2),
+         Align::left, width - (folded ? 18.f : 12.f));
     text(ui, x + 13, y + 26, values[i] > 0 ? texts[i] : "0", body_style(ui));
     if (item.clicked) edit = {"view.explain", p.explained()};
     x += width + gap;
@@ -227,10 +250,11 @@ Edit draw_legend(Ui& ui, const MemoryAnswer& m, const Rect& area) {
 
 }  // namespace
 
-float memory_height(const AppState& state, bool narrow) {
+float memory_height(const AppState& state, float width, bool narrow) {
   const float rows = static_cast<float>(state.answer.shardings.size());
-  if (narrow) return 44 + rows * kNarrowRow + 28 + 3 * kNarrowLegend + 8 + recipes_height(state, true) + 12;
-  return kHead + rows * kRow + kAxis + kLegend + recipes_height(state, false) + 8;
+  const float legend = legend_height(state, width - (narrow ? 32 : 40));
+  if (narrow) return 44 + rows * kNarrowRow + 28 + legend + 4 + recipes_height(state, true) + 12;
+  return kHead + rows * kRow + kAxis + legend + recipes_height(state, false) + 8;
 }
 
 Edit draw_memory(Ui& ui, const AppState& state, const Rect& area) {
@@ -252,7 +276,12 @@ Edit draw_memory(Ui& ui, const AppState& state, const Rect& area) {
     const std::string_view unit =
         segments(ui, "unit", units, {{"GB", "GB"}, {"GiB", "GiB"}}, unit_now, label_style(ui));
     if (!unit.empty()) take({"view.unit", std::string(unit)});
-    text(ui, inner.x + title + 12, area.y + 22, ui.words->fill("mem.sub", {{"u", unit_now}, {"when", m.peak_at}}),
+    text(ui, inner.x + title + 12, area.y + 22,
+         ui.words->fill(
+             "mem.sub",
+             {{"u", unit_now},
+              {"when",
+               place_text(state, state.answer.estimate.stage_memory[static_cast<std::size_t>(m.worst_stage)].place)}}),
          label_style(ui), Align::left, units.x - inner.x - title - 24);
   }
 
@@ -273,8 +302,9 @@ Edit draw_memory(Ui& ui, const AppState& state, const Rect& area) {
     text(ui, std::min(scale.at(m.capacity), inner.right() - 60), bottom + 10,
          format_bytes_with_unit(m.capacity, ui.unit), {11, Face::semibold, ui.colors->ink}, Align::centre);
   const float below = bottom + (narrow ? 28.f : kAxis + 6);
-  take(draw_legend(ui, m, {inner.x, below, inner.w, kLegend}));
-  take(draw_recipes(ui, state, {inner.x, below + (narrow ? 3 * kNarrowLegend + 8 : kLegend - 4), inner.w, 0}, narrow));
+  const float legend = legend_height(state, inner.w);
+  take(draw_legend(ui, state, {inner.x, below, inner.w, legend}));
+  take(draw_recipes(ui, state, {inner.x, below + legend + (narrow ? 4.f : -4.f), inner.w, 0}, narrow));
   return edit;
 }
 

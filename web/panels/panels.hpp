@@ -18,7 +18,10 @@ Edit draw_input_strip(Ui& ui, const AppState& state, const Rect& area);
 
 // "Will it fit?": a bar for every data sharding against the capacity, the parts of the chosen one, recipes.
 Edit draw_memory(Ui& ui, const AppState& state, const Rect& area);
-float memory_height(const AppState& state, bool narrow);
+float memory_height(const AppState& state, float width, bool narrow);
+// "When is it fullest?": what is allocated over one step, the peak of every phase, and what the card must hold for it.
+Edit draw_moments(Ui& ui, const AppState& state, const Rect& area);
+float moments_height(const AppState& state, bool narrow);
 // What 8, 12 and 16 bytes a parameter stand for, with what each keeps of states on a GPU.
 Edit draw_recipes(Ui& ui, const AppState& state, const Rect& area, bool narrow);
 float recipes_height(const AppState& state, bool narrow);

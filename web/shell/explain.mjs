@@ -31,7 +31,7 @@ export function showExplanation(dialog, explanation, label, memory, open) {
     element("button", { type: "button", class: "icon close", "aria-label": word("close", "Close"), onclick: () => dialog.close() }, "×"),
     element("h2", { id: "explain-name" }, label || explanation.key),
     element("p", { class: "value" }, `${quantity(result, unit, memory)} `, element("span", { class: "tag" }, `${SIGNS[kind] ?? ""} ${text(`claim.${kind}`, kind)}`)),
-    band ? element("p", {}, `${quantity(band.low, unit, memory)} … ${quantity(band.high, unit, memory)}`) : null,
+    ...(band ? [element("p", {}, `${quantity(band.low, unit, memory)} … ${quantity(band.high, unit, memory)}`)] : []),
     element("h3", {}, text("explain.formula", "Formula")),
     element("pre", {}, `${symbol} = ${formula}`),
     element("h3", {}, text("explain.where", "Where")),

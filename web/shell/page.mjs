@@ -49,6 +49,7 @@ function show() {
   showResults(state.rows);
   showChips(app.scenarios(), open);
   showAlternatives(app.alternatives(), (edits) => edits.forEach(([path, value]) => app.edit(path, value)));
+  if (explainsApart() && state.asked && state.explain) showExplained(state.explain);
   if (form?.open) showForm($("form", form), app.form(), edit);
   for (const button of $$("[data-language]")) button.setAttribute("aria-pressed", String(button.dataset.language === state.language));
   for (const button of $$("[data-unit]")) button.setAttribute("aria-pressed", String(button.dataset.unit === state.unit));
@@ -74,9 +75,15 @@ function showFooter() {
 const edit = (path, value) => app.edit(path, value);
 const open = (link) => app.open(link);
 
+// Where the canvas has no room for it, or is none, a dialog explains what was asked for, here or there.
+const explainsApart = () => isNarrow() || !app.pictures;
+
 function explain(path) {
   app.view("explain", path);
-  if (app.pictures && !isNarrow() && !embedded) return;  // the canvas shows it beside the pictures
+  if (embedded && !explainsApart()) showExplained(path);
+}
+
+function showExplained(path) {
   const document_ = app.explanation(path);
   const label = state.rows.find((row) => row.path === path)?.label;
   if (document_?.formula) showExplanation(explanation, document_, label, state.unit, explain);
@@ -142,6 +149,7 @@ $("#copy")?.addEventListener("beforetoggle", ({ target }) => {
   const at = $('[popovertarget="copy"]').getBoundingClientRect();
   Object.assign(target.style, { top: `${at.bottom + 4}px`, right: `${Math.max(8, root.clientWidth - at.right)}px` });
 });
+explanation?.addEventListener("close", () => explainsApart() && app.view("explain", ""));
 $("#form form")?.addEventListener("submit", (event) => event.preventDefault());
 
 // ---------------------------------------------------------------- canvas → page
