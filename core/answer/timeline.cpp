@@ -30,7 +30,7 @@ MemoryLine line_of(const Plan& plan, const Estimate& e, int stage) {
            is_backward(raw[s.end]) == is_backward(raw[i]))
       ++s.end;
     if (s.end == s.begin) {  // the optimizer
-      line.points.push_back({Seconds(end - optimizer / 2), Bytes(raw[i].highest), raw[i].place});
+      line.points.push_back({Seconds(end - optimizer / 2), Bytes(raw[i].highest), raw[i].highest_place});
       line.points.push_back({Seconds(end), Bytes(raw[i].bytes), raw[i].place});
       ++i;
       continue;
@@ -39,7 +39,7 @@ MemoryLine line_of(const Plan& plan, const Estimate& e, int stage) {
     const double each = micro * (is_backward(raw[i]) ? 1 - forward : forward) / static_cast<double>(s.end - s.begin);
     for (std::size_t k = s.begin; k < s.end; ++k) {
       const double at = start + each * static_cast<double>(k - s.begin);
-      line.points.push_back({Seconds(at + each / 2), Bytes(raw[k].highest), raw[k].place});
+      line.points.push_back({Seconds(at + each / 2), Bytes(raw[k].highest), raw[k].highest_place});
       line.points.push_back({Seconds(at + each), Bytes(raw[k].bytes), raw[k].place});
     }
     i = s.end;

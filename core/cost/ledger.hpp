@@ -60,6 +60,7 @@ struct Holdings {
 // The end of a piece of a step.
 struct TimelinePoint {
   Place place;
+  Place highest_place;
   double highest = 0;  // since the point before
   double bytes = 0;    // now
 };
@@ -81,7 +82,7 @@ class Ledger {
 
   // The present moment counts for the peak of its phase.
   void mark(std::string_view at) {
-    if (timeline && now.total > highest_) highest_ = now.total;
+    if (timeline && now.total > highest_) remember(now.total, at);
     Peak& peak = peaks_[static_cast<std::size_t>(place.phase)];
     if (now.total <= peak.holdings.total) return;
     peak.holdings = now;
@@ -91,7 +92,7 @@ class Ledger {
   }
   // The same with `bytes` of a term that come and go inside the moment.
   void mark(std::string_view at, Term term, double bytes) {
-    if (timeline && now.total + bytes > highest_) highest_ = now.total + bytes;
+    if (timeline && now.total + bytes > highest_) remember(now.total + bytes, at);
     if (now.total + bytes <= peaks_[static_cast<std::size_t>(place.phase)].holdings.total) return;
     add(term, bytes);
     mark(at);
@@ -99,7 +100,8 @@ class Ledger {
   }
   void point() {
     if (!timeline) return;
-    timeline->push_back({place, highest_ > now.total ? highest_ : now.total, now.total});
+    if (now.total > highest_) remember(now.total, {});
+    timeline->push_back({place, highest_place_, highest_, now.total});
     timeline->back().place.micro_batch = micro_batch;
     highest_ = 0;
   }
@@ -113,6 +115,13 @@ class Ledger {
  private:
   std::array<Peak, 4> peaks_{};
   double highest_ = 0;  // since the last point of the timeline
+  Place highest_place_;
+  void remember(double bytes, std::string_view at) {
+    highest_ = bytes;
+    highest_place_ = place;
+    highest_place_.at = at;
+    highest_place_.micro_batch = micro_batch;
+  }
 };
 
 }  // namespace wireplan

@@ -329,7 +329,7 @@ class Walk {
       const LossBytes& b = how_.loss;
       if (b.forward > 0) loss_ = {std::max(b.forward, e_) * logits, b.kept * logits, std::max(b.backward, e_) * logits, std::max(b.gradient, e_) * logits};
     }
-    if (how_.loss_parallel && p_.parallel.tensor > 1) loss_.backward = 16 * logits;
+    if (how_.loss_parallel && p_.parallel.tensor > 1 && how_.loss.forward <= 0) loss_.backward = 16 * logits;
     l.clear(Term::logits);
     l.add(Term::logits, loss_.forward);
     // A frozen head does not keep its input; the caller's variable does until the forward ends.

@@ -54,56 +54,81 @@ struct Meter {
 
 Ref Tape::enter(std::string_view name, double bytes, bool needs_gradient) {
   values_.reserve(96);
-  operations_.reserve(96);
-  results_.reserve(96);
-  values_.push_back({name, whole_blocks(bytes), 0, needs_gradient, -1, 0, false});
+  steps_.reserve(96);
+  values_.push_back({name, whole_blocks(bytes), 0, needs_gradient});
   return 0;
 }
 
 Ref Tape::add(const Operation& operation, std::string_view result, double bytes) {
   const Ref ref = Ref(values_.size());
-  Operation o = operation;
+  const int index = int(steps_.size());
+  Step& step = steps_.emplace_back(Step{operation, ref});
+  Operation& o = step.operation;
   bool needs_gradient = o.weight.elements > 0;
   for (Input& input : o.inputs) {
     if (input.value == kNoValue) continue;
     if (!values_[std::size_t(input.value)].needs_gradient) input.flow = Flow::none;
     needs_gradient = needs_gradient || input.flow != Flow::none;
-    values_[std::size_t(storage(input.value))].last_use = int(operations_.size());
+    values_[std::size_t(storage(input.value))].last_use = index;
   }
   o.keeps = whole_blocks(o.keeps);
+  step.runs_back = needs_gradient;
+  weights_ += o.weight.elements > 0;
   const bool is_view = bytes <= 0 && o.inputs[0].value != kNoValue;
-  values_.push_back({result, whole_blocks(bytes), is_view ? storage(o.inputs[0].value) : ref, needs_gradient, int(operations_.size()), 0, o.is_cached});
-  operations_.push_back(o);
-  results_.push_back(ref);
+  values_.push_back({result, whole_blocks(bytes), is_view ? storage(o.inputs[0].value) : ref, needs_gradient, o.is_cached, index});
   return ref;
 }
 
 void Tape::hold(Ref value) {
   int& last = values_[std::size_t(storage(value))].last_use;
-  last = std::max(last, int(operations_.size()) - 1);
+  last = std::max(last, int(steps_.size()) - 1);
 }
 
 template <class F>
-void Tape::each_kept(std::size_t i, F f) const {
-  const Operation& o = operations_[i];
-  if (!runs_back(o, results_[i])) return;
-  for (const Input& input : o.inputs)
+void Tape::each_kept(const Step& step, F f) const {
+  if (!step.runs_back) return;
+  for (const Input& input : step.operation.inputs)
     if (input.value != kNoValue && input.kept) f(storage(input.value));
-  if (o.keeps_result) f(storage(results_[i]));
+  if (step.operation.keeps_result) f(storage(step.result));
+}
+
+template <class F>
+void Tape::each_freed(const Step& step, F f) const {
+  for (Ref s = step.first_freed; s != kNoValue; s = values_[std::size_t(s)].next_freed) f(values_[std::size_t(s)]);
 }
 
 void Tape::leave(Ref value) {
   result_ = value;
   values_[std::size_t(storage(value))].last_use = kForever;
-  for (std::size_t i = 0; i < operations_.size(); ++i) {
-    const Operation& o = operations_[i];
-    each_kept(i, [&](Ref s) {
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    const Operation& o = steps_[i].operation;
+    each_kept(steps_[i], [&](Ref s) {
       ++values_[std::size_t(s)].keepers;
       last_keeper_ = int(i);
     });
-    if (runs_back(o, results_[i]) && (o.keeps > 0 || o.weight.cast_bytes > 0)) last_keeper_ = int(i);
+    if (steps_[i].runs_back && (o.keeps > 0 || o.weight.cast_bytes > 0)) last_keeper_ = int(i);
   }
-  forward_end_kept_ = forward().end.kept;
+  for (Ref s = Ref(values_.size()); s-- > 0;) {
+    Value& v = values_[std::size_t(s)];
+    if (v.storage != s || v.last_use < 0 || v.last_use == kForever) continue;
+    Ref& first = steps_[std::size_t(v.last_use)].first_freed;
+    v.next_freed = first;
+    first = s;
+  }
+  if (values_[0].keepers > 0) kept_.kept = values_[0].bytes;
+  cached_ = values_[0].bytes;
+  double again = 0;
+  for (const Step& step : steps_) {
+    const Operation& o = step.operation;
+    const Value& v = values_[std::size_t(step.result)];
+    const double own = v.storage == step.result ? v.bytes : 0, stays = values_[std::size_t(v.storage)].keepers > 0 ? own : 0, keeps = step.runs_back ? o.keeps : 0;
+    kept_.kept += stays + keeps;
+    if (step.runs_back) kept_.casts += o.weight.cast_bytes;
+    if (o.is_cached) cached_ += own + o.keeps;
+    else again += stays + keeps;
+  }
+  kept_.work = result_bytes();
+  kept_again_ = cached_ + again;
 }
 
 Stretch Tape::forward(std::vector<Stretch>* pieces) const {
@@ -111,21 +136,20 @@ Stretch Tape::forward(std::vector<Stretch>* pieces) const {
   const auto level_of = [&](Ref s) -> double& { return values_[std::size_t(s)].keepers > 0 ? m.now.kept : m.now.work; };
   level_of(0) += values_[0].bytes;
   m.mark({});
-  for (std::size_t i = 0; i < operations_.size(); ++i) {
-    const Operation& o = operations_[i];
+  for (const Step& step : steps_) {
+    const Operation& o = step.operation;
     m.before(o, pieces);
-    const Ref result = results_[i];
-    if (storage(result) == result) level_of(result) += values_[std::size_t(result)].bytes;
-    const bool keeps = runs_back(o, result);
-    (keeps ? m.now.kept : m.now.work) += o.keeps;
+    if (storage(step.result) == step.result) level_of(step.result) += values_[std::size_t(step.result)].bytes;
+    (step.runs_back ? m.now.kept : m.now.work) += o.keeps;
     m.now.casts += o.weight.cast_bytes;
     m.mark(o.name, o.forward_scratch);
-    if (!keeps) {
+    if (!step.runs_back) {
       m.now.work -= o.keeps;
       m.now.casts -= o.weight.cast_bytes;
     }
-    for (std::size_t s = 0; s <= std::size_t(result); ++s)
-      if (values_[s].storage == Ref(s) && values_[s].last_use == int(i) && values_[s].keepers == 0) m.now.work -= values_[s].bytes;
+    each_freed(step, [&](const Value& v) {
+      if (v.keepers == 0) m.now.work -= v.bytes;
+    });
     m.after(o, pieces);
   }
   return m.finish(pieces);
@@ -135,17 +159,17 @@ Stretch Tape::forward_without_keeping(std::vector<Stretch>* pieces) const {
   Meter m;
   m.now.kept = values_[0].bytes;
   m.mark({});
-  for (std::size_t i = 0; i < operations_.size(); ++i) {
-    const Operation& o = operations_[i];
+  for (const Step& step : steps_) {
+    const Operation& o = step.operation;
     m.before(o, pieces);
-    const Ref result = results_[i];
-    if (storage(result) == result) (o.is_cached ? m.now.kept : m.now.work) += values_[std::size_t(result)].bytes;
+    if (storage(step.result) == step.result) (o.is_cached ? m.now.kept : m.now.work) += values_[std::size_t(step.result)].bytes;
     (o.is_cached ? m.now.kept : m.now.work) += o.keeps;
     m.now.casts += o.weight.cast_bytes;
     m.mark(o.name, o.forward_scratch);
     if (!o.is_cached) m.now.work -= o.keeps;
-    for (std::size_t s = 1; s <= std::size_t(result); ++s)
-      if (values_[s].storage == Ref(s) && values_[s].last_use == int(i) && !values_[s].is_cached) m.now.work -= values_[s].bytes;
+    each_freed(step, [&](const Value& v) {
+      if (&v != &values_[0] && !v.is_cached) m.now.work -= v.bytes;
+    });
     m.after(o, pieces);
   }
   return m.finish(pieces);
@@ -153,34 +177,33 @@ Stretch Tape::forward_without_keeping(std::vector<Stretch>* pieces) const {
 
 Stretch Tape::forward_again(bool to_the_end, std::vector<Stretch>* pieces) const {
   Meter m;
-  m.now.kept = forward_without_keeping().end.kept;
+  m.now.kept = cached_;
   m.now.work = result_bytes();  // the gradient that waits
   m.mark({});
   double unkept = 0;  // values in use that nothing keeps
-  const std::size_t count = to_the_end ? operations_.size() : std::size_t(last_keeper_ + 1);
+  const std::size_t count = to_the_end ? steps_.size() : std::size_t(last_keeper_ + 1);
   for (std::size_t i = 0; i < count; ++i) {
-    const Operation& o = operations_[i];
+    const Step& step = steps_[i];
+    const Operation& o = step.operation;
     m.before(o, pieces);
-    const Ref result = results_[i];
     const bool is_last = !to_the_end && int(i) == last_keeper_ && !o.keeps_result && o.keeps <= 0;  // stops before it computes
-    const double size = storage(result) == result && !o.is_cached && !is_last ? values_[std::size_t(result)].bytes : 0;
-    const bool stays = values_[std::size_t(storage(result))].keepers > 0;
+    const double size = storage(step.result) == step.result && !o.is_cached && !is_last ? values_[std::size_t(step.result)].bytes : 0;
+    const bool stays = values_[std::size_t(storage(step.result))].keepers > 0;
     (stays ? m.now.kept : m.now.work) += size;
     if (!stays) unkept += size;
     const double keeps = o.is_cached ? 0 : o.keeps;
-    const bool runs = runs_back(o, result);
-    (runs ? m.now.kept : m.now.work) += keeps;
+    (step.runs_back ? m.now.kept : m.now.work) += keeps;
     m.now.casts += o.weight.cast_bytes;
     if (!o.is_cached) m.mark(o.name, is_last ? 0 : o.forward_scratch);
-    if (!runs) {
+    if (!step.runs_back) {
       m.now.work -= keeps;
       m.now.casts -= o.weight.cast_bytes;
     }
-    for (std::size_t s = 1; s <= std::size_t(result); ++s)
-      if (values_[s].storage == Ref(s) && values_[s].last_use == int(i) && values_[s].keepers == 0 && !values_[s].is_cached) {
-        m.now.work -= values_[s].bytes;
-        unkept -= values_[s].bytes;
-      }
+    each_freed(step, [&](const Value& v) {
+      if (&v == &values_[0] || v.keepers > 0 || v.is_cached) return;
+      m.now.work -= v.bytes;
+      unkept -= v.bytes;
+    });
     m.after(o, pieces);
   }
   m.now.work -= unkept;
@@ -189,24 +212,27 @@ Stretch Tape::forward_again(bool to_the_end, std::vector<Stretch>* pieces) const
 
 void Tape::backward(bool after_again, std::vector<Stretch>& stretches, bool apart) const {
   struct Gradient { double bytes; int users; };
+  struct State { int waiting, keepers; };  // of a value: its gradient, or -1; of a storage: operations that still keep it
   std::vector<Gradient> gradients;
-  gradients.reserve(operations_.size() * 2 + 2);
-  std::vector<int> waiting(values_.size(), -1);  // gradient of a value
-  std::vector<int> keepers(values_.size());
-  for (std::size_t s = 0; s < values_.size(); ++s) keepers[s] = values_[s].keepers;
+  gradients.reserve(steps_.size() * 2 + 2);
+  std::vector<State> states;
+  states.reserve(values_.size());
+  for (const Value& v : values_) states.push_back({-1, v.keepers});
+  stretches.reserve(weights_ * (apart ? 2 : 1) + 1);
   Meter m;
-  m.now = after_again ? forward_again().end : forward().end;
-  if (!after_again) m.now.work = result_bytes();
+  m.now = kept_;
+  if (after_again) m.now.kept = kept_again_;
   gradients.push_back({result_bytes(), 1});
-  waiting[std::size_t(result_)] = 0;
+  states[std::size_t(result_)].waiting = 0;
   m.mark({});
   const auto release = [&](int g) {
     if (--gradients[std::size_t(g)].users == 0) m.now.work -= gradients[std::size_t(g)].bytes;
   };
-  for (std::size_t i = operations_.size(); i-- > 0;) {
-    const Operation& o = operations_[i];
-    const int incoming = waiting[std::size_t(results_[i])];
-    if (!runs_back(o, results_[i])) continue;
+  for (std::size_t i = steps_.size(); i-- > 0;) {
+    const Step& step = steps_[i];
+    if (!step.runs_back) continue;
+    const Operation& o = step.operation;
+    const int incoming = states[std::size_t(step.result)].waiting;
     if (apart) m.before(o, &stretches);
     std::array<int, 4> made{-1, -1, -1, -1};
     if (incoming >= 0) {
@@ -230,8 +256,8 @@ void Tape::backward(bool after_again, std::vector<Stretch>& stretches, bool apar
     // What it kept goes with it.
     m.now.kept -= o.keeps;
     m.now.casts -= o.weight.cast_bytes;
-    each_kept(i, [&](Ref s) {
-      if (--keepers[std::size_t(s)] == 0 && !(after_again && s == 0)) m.now.kept -= values_[std::size_t(s)].bytes;
+    each_kept(step, [&](Ref s) {
+      if (--states[std::size_t(s)].keepers == 0 && !(after_again && s == 0)) m.now.kept -= values_[std::size_t(s)].bytes;
     });
     if (o.weight.elements > 0 && incoming >= 0) {
       if (o.weight.stored_bytes > 0) {
@@ -244,7 +270,7 @@ void Tape::backward(bool after_again, std::vector<Stretch>& stretches, bool apar
     }
     for (std::size_t k = 0; k < o.inputs.size(); ++k) {
       if (made[k] < 0) continue;
-      int& first = waiting[std::size_t(o.inputs[k].value)];
+      int& first = states[std::size_t(o.inputs[k].value)].waiting;
       if (first < 0) {
         first = made[k];
         continue;
@@ -276,8 +302,8 @@ std::vector<KeptTensor> Tape::kept_tensors() const {
   std::vector<KeptTensor> list;
   for (std::size_t s = 0; s < values_.size(); ++s)
     if (values_[s].storage == Ref(s) && values_[s].keepers > 0) list.push_back({values_[s].name, values_[s].bytes});
-  for (std::size_t i = 0; i < operations_.size(); ++i)
-    if (operations_[i].keeps > 0 && runs_back(operations_[i], results_[i])) list.push_back({operations_[i].name, operations_[i].keeps});
+  for (const Step& step : steps_)
+    if (step.operation.keeps > 0 && step.runs_back) list.push_back({step.operation.name, step.operation.keeps});
   return list;
 }
 

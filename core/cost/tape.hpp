@@ -104,7 +104,7 @@ class Tape {
   void backward(bool after_again, std::vector<Stretch>& stretches, bool apart = false) const;
 
   std::vector<KeptTensor> kept_tensors() const;
-  double kept_bytes() const { return forward_end_kept_; }
+  double kept_bytes() const { return kept_.kept; }
 
  private:
   struct Value {
@@ -112,21 +112,31 @@ class Tape {
     double bytes = 0;
     Ref storage = 0;
     bool needs_gradient = true;
+    bool is_cached = false;
     int last_use = -1;  // of a storage: operation after which forward is done with it
     int keepers = 0;    // of a storage: operations that keep it
-    bool is_cached = false;
+    Ref next_freed = kNoValue;  // of a storage: the next one that forward is done with after the same operation
+  };
+  struct Step {
+    Operation operation;
+    Ref result = kNoValue;
+    bool runs_back = false;
+    Ref first_freed = kNoValue;  // storage that forward is done with after it
   };
   Ref storage(Ref value) const { return values_[std::size_t(value)].storage; }
-  bool runs_back(const Operation& o, Ref result) const { return needs_gradient(result) || o.weight.elements > 0; }
   template <class F>
-  void each_kept(std::size_t operation, F f) const;
+  void each_kept(const Step& step, F f) const;
+  template <class F>
+  void each_freed(const Step& step, F f) const;
 
   std::vector<Value> values_;
-  std::vector<Operation> operations_;
-  std::vector<Ref> results_;
+  std::vector<Step> steps_;
   Ref result_ = 0;
   int last_keeper_ = -1;
-  double forward_end_kept_ = 0;
+  std::size_t weights_ = 0;  // operations that own trained parameters
+  Level kept_;               // what forward leaves for the backward
+  double cached_ = 0;        // what forward_without_keeping leaves
+  double kept_again_ = 0;    // what forward_again leaves, `cached_` included
 };
 
 }  // namespace wireplan

@@ -104,7 +104,8 @@ void memory_section(Sheet& sheet, const Plan& plan, const MemoryAnswer& m, ByteU
 
   std::string text = "The peak is in the " + m.peak_at;
   if (m.ranks.size() > 1) text += ", stage " + std::to_string(m.worst_stage) + " (rank " + std::to_string(m.worst_rank) + ")";
-  text += ". Loading takes " + format_bytes_with_unit(m.load, unit) + ", between steps stay " + format_bytes_with_unit(m.between_steps, unit) +
+  text += ". Loading takes " + format_bytes_with_unit(m.load, unit) + ", starting " + format_bytes_with_unit(m.initialize, unit) +
+          ", the first step " + format_bytes_with_unit(m.first_step, unit) + ", between steps stay " + format_bytes_with_unit(m.between_steps, unit) +
           ", saving takes " + format_bytes_with_unit(m.save, unit) + '.';
   if (m.host.value > 0) {
     text += " Host memory of a node: " + format_bytes_with_unit(m.host, unit);
