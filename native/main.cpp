@@ -41,6 +41,8 @@ int run_estimate(const Options& options, const Presets& presets) {
   Json request = plan.value().is_object() && plan.value().contains("plan") ? plan.value() : Json{{"plan", plan.value()}};
   auto ask = [&](const char* command) { return answer(command, request, presets); };
 
+  if (options.timeline && !options.json)
+    return print_errors({Error{"--timeline", "true", "with --json", "--timeline adds to the JSON document: give --json too"}}, false);
   if (options.timeline) request["timeline"] = true;
   Result<Json> estimate = ask("estimate");
   if (!estimate) return print_errors(estimate.errors(), options.json);

@@ -23,15 +23,20 @@ MemoryLine line_of(const Plan& plan, const Estimate& e, int stage) {
   const double end = e.cost.time.value.value, optimizer = e.cost.optimizer.value, m = static_cast<double>(micro_batches(plan));
   const double micro = std::max(0.0, end - optimizer) / std::max(1.0, m);
   const double both = (e.cost.forward + e.cost.backward).value, forward = both > 0 ? e.cost.forward.value / both : 1.0 / 3;
-  line.points.push_back({Seconds(0), Bytes(step.between_steps.total), {}});
+  // Points at the borders of stretches may differ in the last digit; time never runs back.
+  const auto point = [&](double time, double bytes, const Place& place) {
+    const double last = line.points.empty() ? 0 : line.points.back().time.value;
+    line.points.push_back({Seconds(std::max(last, std::min(time, end))), Bytes(bytes), place});
+  };
+  point(0, step.between_steps.total, {});
   for (std::size_t i = 0; i < raw.size();) {
     Stretch s{i, i};
     while (s.end < raw.size() && raw[s.end].place.micro_batch == raw[i].place.micro_batch && raw[s.end].place.phase != StepPhase::optimizer &&
            is_backward(raw[s.end]) == is_backward(raw[i]))
       ++s.end;
     if (s.end == s.begin) {  // the optimizer
-      line.points.push_back({Seconds(end - optimizer / 2), Bytes(raw[i].highest), raw[i].highest_place});
-      line.points.push_back({Seconds(end), Bytes(raw[i].bytes), raw[i].place});
+      point(end - optimizer / 2, raw[i].highest, raw[i].highest_place);
+      point(end, raw[i].bytes, raw[i].place);
       ++i;
       continue;
     }
@@ -39,8 +44,8 @@ MemoryLine line_of(const Plan& plan, const Estimate& e, int stage) {
     const double each = micro * (is_backward(raw[i]) ? 1 - forward : forward) / static_cast<double>(s.end - s.begin);
     for (std::size_t k = s.begin; k < s.end; ++k) {
       const double at = start + each * static_cast<double>(k - s.begin);
-      line.points.push_back({Seconds(at + each / 2), Bytes(raw[k].highest), raw[k].highest_place});
-      line.points.push_back({Seconds(at + each), Bytes(raw[k].bytes), raw[k].place});
+      point(at + each / 2, raw[k].highest, raw[k].highest_place);
+      point(at + each, raw[k].bytes, raw[k].place);
     }
     i = s.end;
   }

@@ -9,6 +9,7 @@
 #include "core/cost/ledger.hpp"
 #include "core/cost/parameter_store.hpp"
 #include "core/cost/tape.hpp"
+#include "core/count/parameters.hpp"
 
 namespace wireplan {
 
@@ -32,13 +33,13 @@ class DataParallelMemory {
  public:
   virtual ~DataParallelMemory() = default;
   bool is_first_step = false;  // an optimizer in backward makes its states then
-  // Whether the walk tells the modules of a layer apart: before and after each operation that owns parameters, in its order.
-  virtual bool walks_modules() const { return false; }
+  // Only where the walk tells the modules of a layer apart (PlayedModel): before and after each operation that owns parameters, in
+  // its order.
   virtual void before_module(Ledger&, const Piece&, std::size_t /*module*/) {}
   virtual void after_module(Ledger&, const Piece&, std::size_t /*module*/, ModulePass) {}
   // False: every layer has to be walked, since what it adds depends on the layers before.
   virtual bool counts_layers_alike() const { return true; }
-  // What stays between steps.
+  // Begins a step with what stays between steps.
   virtual void start(Ledger& ledger) = 0;
   virtual void before_micro_batch(Ledger&, bool /*is_first*/, bool /*is_last*/) {}
   virtual void before_forward(Ledger&, const Piece&) {}
@@ -70,6 +71,7 @@ std::unique_ptr<DataParallelMemory> replicated_memory(const Plan& plan, const St
 std::unique_ptr<DataParallelMemory> fsdp2_memory(const Plan& plan, const StagePieces& pieces);
 std::unique_ptr<DataParallelMemory> deepspeed_memory(const Plan& plan, int stage);  // ZeRO 0 to 3
 std::unique_ptr<DataParallelMemory> fsdp1_memory(const Plan& plan, const StagePieces& pieces);
-std::unique_ptr<DataParallelMemory> megatron_memory(const Plan& plan, int stage);
+// `updated`: what of the stage is trained.
+std::unique_ptr<DataParallelMemory> megatron_memory(const Plan& plan, int stage, const StageParameters& own, const StageParameters& updated);
 
 }  // namespace wireplan

@@ -204,7 +204,7 @@ ZeroBytes zero_between_steps(const ZeroPlan& z) {
   ZeroBytes b = z.kind == ZeroKind::stage0    ? stage0_states(z)
                 : z.kind == ZeroKind::sharded ? sharded_states(z)
                                               : partitioned_states(z);
-  b.frozen = z.frozen_bytes;
+  if (z.kind != ZeroKind::sharded || !z.settings.offload_parameters) b.frozen = z.frozen_bytes;
   return b;
 }
 
@@ -225,7 +225,7 @@ double zero_host_bytes(const ZeroPlan& z) {
   const DeepSpeedSettings& s = z.settings;
   const double p = z.parameters.partition;
   if (z.kind == ZeroKind::sharded) {
-    double bytes = s.offload_parameters ? tensor(z.shard_elements(), z.E) : 0;
+    double bytes = s.offload_parameters ? tensor(z.shard_elements(), z.E) + z.frozen_bytes : 0;
     if (s.offload_optimizer)
       bytes += 4 * sum_of_groups(z, 4) + tensor(z.shard_elements(), z.G) + (s.recent ? 2 * kBlock : 0);
     return bytes;

@@ -30,19 +30,21 @@ class DeepSpeedStep final : public DataParallelMemory {
     l.add(Term::optimizer_states, b.optimizer_states);
     l.add(Term::gradient_buckets, b.bucket);
     l.add(Term::reduce_buffers, b.staging);
-    l.add(Term::unsharded_root, b.persistent);
+    const double of_base = is_first_step ? 0 : persistent_of_base();
+    l.add(Term::unsharded_root, b.persistent + of_base);
     l.add(Term::constants, b.scalars);
-    persistent_ = b.persistent;
+    persistent_ = traffic_.plan.training.lora ? of_base : b.persistent;
+    held_ = gathered_ = 0;
+    held_weights_.clear();
     buckets_.begin_step();
   }
   std::optional<KeptStates> states() const override {
     const ZeroBytes b = zero_between_steps(zero_);
-    return KeptStates{b.parameters + b.frozen + b.persistent, -1, b.master_weights, b.optimizer_states};
+    return KeptStates{b.parameters + b.frozen + b.persistent + persistent_of_base(), -1, b.master_weights, b.optimizer_states};
   }
   double initialize_peak() const override { return zero_initialize_peak(zero_); }
   double host_bytes() const override { return zero_host_bytes(zero_); }
   bool has_own_first_step() const override { return true; }
-  bool walks_modules() const override { return replay_.has_value(); }
   bool counts_layers_alike() const override { return false; }
 
   void before_micro_batch(Ledger& l, bool is_first, bool is_last) override {
@@ -87,6 +89,10 @@ class DeepSpeedStep final : public DataParallelMemory {
       hold(l, "reduction of a bucket");
     }
   }
+  // A layer whose operations are not exactly the modules that own parameters leaves none behind either.
+  void after_backward(Ledger& l, const Piece&) override {
+    for (std::size_t i = 0; i < held_weights_.size(); ++i) hold_weight(l, i, 0);
+  }
   void end_of_backward(Ledger& l) override {
     while (ready_ < zero_.parameters.ready.size()) {  // learned positions and other small tables
       buckets_.gradient(ready_++);
@@ -107,6 +113,8 @@ class DeepSpeedStep final : public DataParallelMemory {
   }
 
  private:
+  // What the replay gathers under adapters is the frozen base.
+  double persistent_of_base() const { return traffic_.plan.training.lora && replay_ ? replay_->persistent() : 0; }
   const std::vector<signed char>& modules_of(const Piece& piece) const {
     if (piece.kind == Piece::Kind::head) return head_;
     return traffic_.is_moe(piece.layer) ? moe_ : dense_;

@@ -32,6 +32,9 @@ class Fsdp1 final : public DataParallelMemory {
     keeps_stale_ = how_.fsdp_use_orig_params && plan.training.lora.has_value();
   }
 
+  // One unit, or several layers to a unit: the unit's gradients wait for the last of them.
+  bool counts_layers_alike() const override { return units_.size() > 1 && per_unit_ == 1; }
+
   void start(Ledger& l) override {
     l.add(Term::constants, 512);  // the norm's zero
     for (const Unit& u : units_) {
@@ -104,7 +107,7 @@ class Fsdp1 final : public DataParallelMemory {
     if (how_.optimizer_kernel == OptimizerKernel::foreach && !offloads_) l.mark("square roots of the second moments", Term::optimizer_temporaries, state);
     l.mark("step");
     l.clear(Term::gradients);
-    if (keeps_stale_)
+    if (keeps_stale_ && !offloads_)
       for (const Unit& u : units_) l.add(Term::gradients, stale(u));
   }
 

@@ -18,6 +18,7 @@ struct GatheredUnit {
   bool reshards = true;      // after forward
   bool is_gathered = false;  // its parameters are there
   double fresh = 0;          // gradients of the present backward
+  double kept = 0;           // those of the micro-batches before, whole
   double stored_gradient = 0;
   double trained = 0;
 };
@@ -58,6 +59,9 @@ class Fsdp2 final : public DataParallelMemory {
     accumulates_ = !syncs_every_ && micro_batches(plan) > 1;
     offloads_ = plan.training.offload.parameters || plan.training.offload.optimizer;
   }
+
+  // One unit, or several layers to a unit: the unit's gradients wait for the last of them.
+  bool counts_layers_alike() const override { return units_.size() > 2 && layers_per_unit_ == 1; }
 
   void start(Ledger& l) override {
     if (offloads_) return;
@@ -125,6 +129,7 @@ class Fsdp2 final : public DataParallelMemory {
       l.mark("gradient", Term::unsharded_gradients, size);
       return;
     }
+    if (piece.kind == Piece::Kind::embedding) table_ = size;
     u.fresh += size;
     l.add(Term::unsharded_gradients, size);
     l.mark("gradient");
@@ -143,13 +148,13 @@ class Fsdp2 final : public DataParallelMemory {
   void end_of_backward(Ledger& l) override {
     l.clear(Term::gather_buffers);
     prefetched_ = 0;
-    if (plan_.parallel.tensor > 1) {  // this rank's rows are cut out of the embedding's whole gradient
+    if (plan_.parallel.tensor > 1 && plan_.parallel.framework == Framework::pytorch && table_ > 0) {  // this rank's rows are cut out of the embedding's whole gradient
       GatheredUnit& u = units_[embedding_unit_];
-      const double whole = whole_blocks(double(padded_vocabulary(plan_.model, plan_.parallel.framework, plan_.parallel.tensor)) * double(plan_.model.hidden_size) * compute_bytes(plan_));
-      const double share = whole / double(plan_.parallel.tensor);
+      const double share = table_ / double(plan_.parallel.tensor);
       l.mark("cut of the embedding's gradient", Term::operations, share);
-      l.add(Term::unsharded_gradients, share - whole);
-      u.fresh += share - whole;
+      l.add(Term::unsharded_gradients, share - table_);
+      u.fresh += share - table_;
+      table_ = 0;
     }
     if (!(head_is_unit_ && embedding_unit_ != kRoot)) reduce(l, kRoot);
     if (embedding_unit_ == kEmbedding) reduce(l, kEmbedding);
@@ -182,7 +187,7 @@ class Fsdp2 final : public DataParallelMemory {
     }
     const bool is_adam = plan_.training.optimizer == Optimizer::adamw || plan_.training.optimizer == Optimizer::adam;
     if (how_.optimizer_kernel == OptimizerKernel::foreach && is_adam) l.mark("square roots of the second moments", Term::optimizer_temporaries, state);
-    if (how_.optimizer_kernel == OptimizerKernel::loop && is_adam) l.mark("square root of a second moment", Term::optimizer_temporaries, largest);
+    if (how_.optimizer_kernel == OptimizerKernel::loop && is_adam) l.mark("square root of a second moment and its quotient", Term::optimizer_temporaries, 2 * largest);
     l.mark("step");
     l.clear(Term::gradients);
   }
@@ -246,9 +251,13 @@ class Fsdp2 final : public DataParallelMemory {
     if (u.trained <= 0) return;
     if (!reduces_) {  // the gradients stay whole, in the type of the reduction
       if (reduces_wider_) {
-        if (is_first_) l.add(Term::unsharded_gradients, kept_whole(u));
+        const double wide = is_first_ ? kept_whole(u) : 0;
+        l.add(Term::unsharded_gradients, wide);
         l.mark("gradients kept whole");
         l.free(Term::unsharded_gradients, u.fresh);
+        u.kept += wide;
+      } else {
+        u.kept += u.fresh;
       }
       u.fresh = 0;
       return;
@@ -256,11 +265,11 @@ class Fsdp2 final : public DataParallelMemory {
     l.clear(Term::reduce_buffers);
     l.add(Term::reduce_buffers, u.bytes.reduce_input);
     l.mark("copy into the reduce-scatter");
-    l.free(Term::unsharded_gradients, u.fresh + (accumulates_ && !is_first_ ? kept_whole(u) : 0));
-    u.fresh = 0;
+    l.free(Term::unsharded_gradients, u.fresh + u.kept);
+    u.fresh = u.kept = 0;
     l.add(Term::reduce_buffers, u.bytes.reduce_output);
     l.mark("reduce-scatter");
-    if (appears_in_backward()) l.add(Term::optimizer_states, u.bytes.states + u.bytes.counters);
+    if (appears_in_backward() && !offloads_ && (is_first_ || !syncs_every_)) l.add(Term::optimizer_states, u.bytes.states + u.bytes.counters);
     const bool stays = how_.optimizer_kernel != OptimizerKernel::in_backward && !offloads_;
     const bool is_new = stays && (is_first_ || !syncs_every_);
     if (casts_output_) {
@@ -279,6 +288,7 @@ class Fsdp2 final : public DataParallelMemory {
   const Switches& how_;
   std::vector<GatheredUnit> units_;  // root, embedding, then the layers' units
   std::size_t embedding_unit_ = kRoot, prefetched_ = 0;
+  double table_ = 0;  // gradient of the embedding in the present backward, as it is written
   Count layers_per_unit_ = 1, layers_ = 0;
   bool head_is_unit_ = false, reduces_wider_ = false, casts_output_ = false, syncs_every_ = true, offloads_ = false, accumulates_ = false;
   bool is_first_ = true, reduces_ = true;

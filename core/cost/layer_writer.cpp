@@ -89,7 +89,7 @@ Ref LayerWriter::linear(std::string_view result, Ref x, double tokens, double in
     o.inputs[0].kept = o.inputs[0].kept || how.keeps_quantised_inputs;
   }
   if (casts) o.weight.cast_bytes = 2 * n;
-  o.is_cached = is_selective && ++products_ % 2 == 1;
+  o.is_cached = is_selective && !bias && ++products_ % 2 == 1;  // of a product and a bias in one the policy does not know
   const Ref y = add(o, result, tokens * out, e);
   if (!plan.training.lora || target == kNoTarget) return y;
   for (const LoraTarget each : plan.training.lora->targets)
@@ -204,7 +204,7 @@ Ref LayerWriter::attend(Ref q, Ref k, Ref v, double heads, double kv_heads, doub
                          Input{v, is_joined || model.mla ? Flow::part : flow, grads, T * heads_of_values * v_dim * element(v)}},
               .keeps = whole_blocks(4 * heads * rows) + 1024 + tables + (is_masked ? whole_blocks(2 * b * s * s) : 0)};
   o.keeps_result = true;
-  o.is_cached = is_selective;
+  o.is_cached = is_selective && how.attention_kernel != AttentionKernel::memory_efficient;
   return add(o, "attention output", T * heads * v_dim, element(v));
 }
 

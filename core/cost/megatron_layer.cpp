@@ -27,7 +27,8 @@ class MegatronWriter {
   Ref norm(Ref x, double rows, double width, bool has_weight = true) {
     const bool is_rms = m_.norm == Norm::rmsnorm;
     Operation o{.name = is_rms ? "1/rms" : "mean and 1/σ", .inputs = {Input{x, Flow::fresh, true}}, .keeps = whole_blocks(4 * rows) * (is_rms ? 1 : 2)};
-    if (has_weight && !w_.is_frozen) o.weight = {width * (is_rms ? 1 : 2), is_rms ? 1.0 : 2.0, w_.e * width, 0, 0};
+    const double vectors = is_rms || m_.norm == Norm::layernorm_nobias ? 1 : 2;
+    if (has_weight && m_.norm != Norm::layernorm_noparam && !w_.is_frozen) o.weight = {width * vectors, vectors, w_.e * width, 0, 0};
     return w_.add(o, "norm output", rows * width, w_.e);
   }
 

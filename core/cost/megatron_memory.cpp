@@ -42,18 +42,16 @@ class Shapes {
 
 class Megatron final : public DataParallelMemory {
  public:
-  Megatron(const Plan& plan, int stage) : p_(plan), has_head_(stage_layers(plan.model, plan.parallel, stage).heads > 0) {
-    const StageParameters own = stage_parameters(p_.model, p_.parallel)[std::size_t(stage)];
+  Megatron(const Plan& plan, int stage, const StageParameters& own, const StageParameters& updated) : p_(plan), has_head_(stage_layers(plan.model, plan.parallel, stage).heads > 0) {
     const Training& t = p_.training;
     const bool divides = shards_optimizer(p_.parallel.data_sharding);
     const double N = divides ? double(shard_ranks(p_)) : 1, M = divides ? double(group_size(p_, GroupKind::expert_data)) : 1;
     const bool is_frozen = t.lora.has_value();
-    const StageParameters updated = is_frozen ? stage_adapters(p_.model, *t.lora, p_.parallel)[std::size_t(stage)] : own;
     const double trained = updated.dense - updated.buffers;
     const double divided = trained / N + updated.experts / std::max(M, 1.0);
     const double e = compute_bytes(p_), g = element_bytes(t.gradient_dtype);
     // A frozen base in its own format but for its ends.
-    const double ends = own.embedding + own.head, base = is_frozen ? std::min(e, element_bytes(t.lora->base_dtype)) : e;
+    const double ends = own.embedding + own.head, base = is_frozen ? std::min(e, element_bytes(t.lora->base_dtype) + (t.lora->base_dtype == DType::nf4 ? 4.0 / 64 : 0)) : e;
     parameters_ = whole_blocks(base * (own.total() - ends) + e * ends + (is_frozen ? e * trained : 0));
     gradients_ = whole_blocks(g * (trained + updated.experts));
     master_ = t.master_weights_dtype && e < 4 ? whole_blocks(4 * divided) : 0;
@@ -120,8 +118,8 @@ class Megatron final : public DataParallelMemory {
 
 }  // namespace
 
-std::unique_ptr<DataParallelMemory> megatron_memory(const Plan& plan, int stage) {
-  return std::make_unique<Megatron>(plan, stage);
+std::unique_ptr<DataParallelMemory> megatron_memory(const Plan& plan, int stage, const StageParameters& own, const StageParameters& updated) {
+  return std::make_unique<Megatron>(plan, stage, own, updated);
 }
 
 }  // namespace wireplan

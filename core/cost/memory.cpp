@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/cost/layer_tape.hpp"
 #include "core/cost/parameter_store.hpp"
 #include "core/cost/step_memory.hpp"
 
@@ -58,7 +59,7 @@ void fill_states(const Plan& p, const StageParameters& s, const StageParameters&
     out.parameter_term = term(stored, trained.dense, 0, shards_p, p);
     const double ends = s.embedding + s.head;
     const double matrices = std::max(0.0, s.total() - ends);
-    const double frozen = base_bytes_per_parameter(p.training.lora->base_dtype) * matrices + 2 * ends;
+    const double e = compute_bytes(p), frozen = std::min(e, base_bytes_per_parameter(p.training.lora->base_dtype)) * matrices + e * ends;
     out.parameter_term.frozen = Bytes(std::ceil(frozen / (shards_p ? static_cast<double>(shard_ranks(p)) : 1.0)));
   } else {
     out.parameter_term = term(stored, s.dense, s.experts, shards_p, p);
@@ -76,7 +77,7 @@ void fill_states(const Plan& p, const StageParameters& s, const StageParameters&
 }
 
 // What loading, the first step and saving need beside a steady step.
-void fill_phases(const Plan& p, const StageParameters& stage, int stage_index, const StepMemory& step, StageMemory& m) {
+void fill_phases(const Plan& p, const StageParameters& stage, const StepMemory& step, StageMemory& m) {
   m.between_steps = Bytes(m.idle.total);
   m.after_forward = Bytes(std::ceil(step.after_forward));
   m.after_backward = Bytes(std::ceil(step.after_backward));
@@ -86,7 +87,7 @@ void fill_phases(const Plan& p, const StageParameters& stage, int stage_index, c
     const Holdings& h = step.peaks[static_cast<std::size_t>(phase)].holdings;
     first = std::max(first, h.total - (phase == StepPhase::optimizer ? 0 : h[Term::optimizer_states]));
   }
-  if (step.has_own_first_step || p.training.switches.optimizer_kernel == OptimizerKernel::in_backward) first = first_step_peak(p, stage_index);
+  if (step.first_step >= 0) first = step.first_step;
   m.first_step = Bytes(std::ceil(first));
   const Bytes whole = Bytes(std::ceil(stage.total() * stored_bytes(p)));
   m.load = p.training.load == Load::every_rank && whole > m.states.parameters ? whole + m.states.parameters : m.states.parameters;
@@ -195,10 +196,11 @@ Bytes offloaded_bytes(const Plan& plan, const StageMemory& stage) {
 std::vector<StageMemory> stage_memory(const Plan& plan, const std::vector<StageParameters>& stages, const std::vector<StageParameters>& trained,
                                       const MemoryConstants&) {
   std::vector<StageMemory> result(stages.size());
+  PlayedModel model(plan, stages, trained);
   for (std::size_t i = 0; i < stages.size(); ++i) {
     StageMemory& m = result[i];
     fill_states(plan, stages[i], trained[i], m);
-    const StepMemory step = step_memory(plan, static_cast<int>(i));
+    const StepMemory step = step_memory(model, static_cast<int>(i));
     m.peak = step.highest().holdings;
     m.place = step.highest().place;
     m.idle = step.between_steps;
@@ -208,7 +210,7 @@ std::vector<StageMemory> stage_memory(const Plan& plan, const std::vector<StageP
     round_up(m.peak);
     round_up(m.idle);
     m.parts = parts_of(m.peak);
-    fill_phases(plan, stages[i], static_cast<int>(i), step, m);
+    fill_phases(plan, stages[i], step, m);
   }
   return result;
 }

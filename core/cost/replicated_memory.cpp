@@ -41,7 +41,7 @@ class Replicated final : public DataParallelMemory {
   void gradient(Ledger& l, const Piece&, const Weight& w) override {
     const double size = w.stored_bytes > 0 ? w.stored_bytes : w.bytes;
     if (how_.optimizer_kernel == OptimizerKernel::in_backward) {
-      if (appears_in_backward() && all_.trained > 0) l.add(Term::optimizer_states, (all_.states + all_.counters) * w.elements / all_.trained);
+      if (appears_in_backward() && !offloads_ && !accumulates_ && all_.trained > 0) l.add(Term::optimizer_states, (all_.states + all_.counters) * w.elements / all_.trained);
       l.mark("optimizer in backward", Term::gradients, whole_blocks(size));
       return;
     }
@@ -62,7 +62,7 @@ class Replicated final : public DataParallelMemory {
   void optimizer(Ledger& l) override {
     if (extra_temporaries_ > 0) l.mark("gradients of divided tensors", Term::optimizer_temporaries, extra_temporaries_);
     if (how_.optimizer_kernel == OptimizerKernel::foreach && is_adam_ && !offloads_) l.mark("square roots of the second moments", Term::optimizer_temporaries, all_.one_state);
-    if (how_.optimizer_kernel == OptimizerKernel::loop && is_adam_ && !offloads_) l.mark("square root of a second moment", Term::optimizer_temporaries, largest_state_);
+    if (how_.optimizer_kernel == OptimizerKernel::loop && is_adam_ && !offloads_) l.mark("square root of a second moment and its quotient", Term::optimizer_temporaries, 2 * largest_state_);
     l.mark("step");
     l.clear(Term::gradients);
   }

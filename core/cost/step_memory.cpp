@@ -12,23 +12,6 @@
 namespace wireplan {
 namespace {
 
-// One kind of layer, played once.
-struct PlayedLayer {
-  // `apart`: with the stretches of each module.
-  PlayedLayer(const Plan& plan, const LayerKind& kind, bool is_run_again, bool apart) : tape(layer_tape(plan, kind)), again(is_run_again) {
-    std::vector<Stretch>* first = apart ? &forward_pieces : nullptr;
-    forward = again ? tape.forward_without_keeping(first) : tape.forward(first);
-    if (again) second = tape.forward_again(plan.training.switches.reentrant_checkpoint, apart ? &second_pieces : nullptr);
-    tape.backward(again, backward, apart);
-    modules = std::size_t(std::count_if(backward.begin(), backward.end(), [](const Stretch& s) { return s.weight.elements > 0; }));
-  }
-  Tape tape;
-  bool again;
-  Stretch forward, second;
-  std::vector<Stretch> backward, forward_pieces, second_pieces;
-  std::size_t modules = 0;
-};
-
 struct LossSizes {
   double forward = 0, kept = 0, backward = 0, gradient = 0;  // bytes
 };
@@ -48,42 +31,40 @@ LossSizes eager_loss(const Plan& p, double logits, double e) {
 
 class Walk {
  public:
-  Walk(const Plan& plan, int stage, std::vector<TimelinePoint>* timeline, bool is_first_step)
-      : p_(plan), how_(plan.training.switches), bytes_(model_bytes(plan)), stage_(stage), e_(compute_bytes(plan)) {
-    ledger_.timeline = timeline;
+  Walk(PlayedModel& model, int stage) : p_(model.plan), how_(p_.training.switches), model_(model), stage_(stage), e_(compute_bytes(p_)) {
     const StageLayers held = stage_layers(p_.model, p_.parallel, stage);
     has_embedding_ = held.embeddings > 0;
     has_head_ = held.heads > 0 && !p_.model.opaque;
-    for (int i = 0; i < held.embeddings; ++i) pieces_.embedding += bytes_.embedding;
-    for (int i = 0; i < held.heads; ++i) pieces_.head += bytes_.head;
+    for (int i = 0; i < held.embeddings; ++i) pieces_.embedding += model.bytes.embedding;
+    for (int i = 0; i < held.heads; ++i) pieces_.head += model.bytes.head;
     const bool tied_copy = has_tied_copies(p_.model, p_.parallel) && held.heads > 0 && held.embeddings == 0;
-    if (tied_copy) pieces_.head += bytes_.embedding;  // a second table
+    if (tied_copy) pieces_.head += model.bytes.embedding;  // a second table
     const bool has_copies = p_.parallel.pipeline > 1 && p_.parallel.pipeline_schedule == PipelineSchedule::dualpipe;
     const std::vector<LayerRange> ranges = stage_pieces(p_.model, p_.parallel, stage);
+    pieces_.layers.reserve(std::size_t(held.total()));
+    layers_.reserve(std::size_t(held.total()));
     for (const LayerRange& range : ranges)
       for (Count i = range.begin; i < range.end; ++i) {
-        pieces_.layers.push_back(is_moe_layer(p_.model, i) ? &bytes_.moe_layer : &bytes_.dense_layer);
-        if (!has_copies || &range == &ranges.front()) order_.push_back(i);  // of two copies a micro-batch sees one
+        pieces_.layers.push_back(is_moe_layer(p_.model, i) ? &model.bytes.moe_layer : &model.bytes.dense_layer);
+        if (has_copies && &range != &ranges.front()) continue;  // of two copies a micro-batch sees one
+        layers_.push_back({i, &model.layer(i, runs_again(Count(layers_.size())))});
+        layers_keep_ += layers_.back().play->forward.end.kept;
       }
-    layers_ = Count(order_.size());
     const bool is_sharded = sharding_of(p_).shards_parameters;
     const bool is_megatron = p_.parallel.framework == Framework::megatron && !is_sharded;
     data_ = p_.parallel.framework == Framework::deepspeed ? deepspeed_memory(p_, stage)
-            : is_megatron ? megatron_memory(p_, stage)
+            : is_megatron ? megatron_memory(p_, stage, model.stages[std::size_t(stage)], model.trained[std::size_t(stage)])
             : !is_sharded ? replicated_memory(p_, pieces_) : how_.fsdp_version == 1 ? fsdp1_memory(p_, pieces_) : fsdp2_memory(p_, pieces_);
-    data_->is_first_step = is_first_step;
     T_ = tokens_per_micro_batch(p_);
     stream_ = whole_blocks(tokens_of_stream(p_) * double(p_.model.hidden_size) * stream_bytes(p_));
-    if (has_head_) head_.emplace(computes_chunks() ? final_norm_tape(p_) : head_tape(p_));
-    if (head_) {
-      head_forward_ = head_->forward(data_->walks_modules() ? &head_pieces_ : nullptr);
-      head_->backward(false, head_backward_, data_->walks_modules());
-      head_modules_ = std::size_t(std::count_if(head_backward_.begin(), head_backward_.end(), [](const Stretch& s) { return s.weight.elements > 0; }));
-    }
+    if (has_head_) head_ = &model.head();
   }
 
-  StepMemory run() {
+  StepMemory run(bool is_first_step, std::vector<TimelinePoint>* timeline) {
     Ledger& l = ledger_;
+    l = Ledger{};
+    l.timeline = timeline;
+    data_->is_first_step = is_first_step;
     data_->start(l);
     l.add(Term::constants, constants());
     const double V = double(padded_vocabulary(p_.model, p_.parallel.framework, p_.parallel.tensor));
@@ -113,10 +94,9 @@ class Walk {
       if (is_last) result.after_backward = l.now.total;
     }
     l.free(Term::outer_activations, batch);
-    for (Count i = 0; i < layers_; ++i) result.layers_keep += played(i).forward.end.kept;
+    result.layers_keep = layers_keep_;
     if (const double own = data_->initialize_peak(); own >= 0) result.initialize = own + constants();
     result.host = data_->host_bytes();
-    result.has_own_first_step = data_->has_own_first_step();
     result.states = data_->states();
     l.place = {StepPhase::optimizer, kNoLayer, {}};
     data_->optimizer(l);
@@ -125,12 +105,14 @@ class Walk {
     return result;
   }
 
+  bool has_own_first_step() const { return data_->has_own_first_step() || how_.optimizer_kernel == OptimizerKernel::in_backward; }
+
  private:
   double constants() const {
     const double s = double(p_.training.sequence_length), d = double(p_.model.head_dim);
     const bool is_hf = how_.modules == ModuleCode::huggingface;
     if (is_hf && how_.tables_per_layer)  // cosines and sines of all positions, inverse frequencies
-      return double(layers_) * (whole_blocks(d / 2 * 4) + 2 * whole_blocks(e_ * double(p_.model.max_position_embeddings) * d));
+      return double(layers_.size()) * (whole_blocks(d / 2 * 4) + 2 * whole_blocks(e_ * double(p_.model.max_position_embeddings) * d));
     const double mask = is_hf && how_.padding ? whole_blocks(8 * T_) : 0;
     if (p_.model.opaque || p_.model.position != Position::rope) return mask;
     if (how_.modules == ModuleCode::torchtitan) return whole_blocks(s * d / 2 * 8);
@@ -165,23 +147,12 @@ class Walk {
     }
     return false;
   }
-  PlayedLayer& played(Count layer) {
-    const bool frozen_before = p_.training.lora.has_value() || how_.frozen_embedding;
-    const Count global = order_[std::size_t(layer)];
-    const LayerKind kind{is_moe_layer(p_.model, global), !(frozen_before && global == 0)};
-    const bool again = runs_again(layer);
-    std::optional<PlayedLayer>& slot = played_[(kind.is_moe ? 1 : 0) + (kind.entered_needs_gradient ? 0 : 2) + (again ? 4 : 0)];
-    if (!slot) slot.emplace(p_, kind, again, data_->walks_modules());
-    return *slot;
-  }
+  const PlayedPiece& played(Count layer) const { return *layers_[std::size_t(layer)].play; }
 
   // What the other micro-batches in flight keep at the stage's deepest point.
-  double in_flight() {
-    const double passes = layer_passes_in_flight(p_, stage_, Count(pieces_.layers.size())) - double(layers_);
-    if (passes <= 0 || p_.training.offload.activations) return 0;
-    double kept = 0;
-    for (Count i = 0; i < layers_; ++i) kept += played(i).forward.end.kept;
-    return passes * kept / double(layers_);
+  double in_flight() const {
+    const double layers = double(layers_.size()), passes = layer_passes_in_flight(p_, stage_, Count(pieces_.layers.size())) - layers;
+    return passes <= 0 || p_.training.offload.activations ? 0 : passes * layers_keep_ / layers;
   }
 
   // A level of a play: what is kept stands as `term`.
@@ -218,7 +189,8 @@ class Walk {
       l.mark("embedding");
       data_->after_forward(l, {Piece::Kind::embedding, 0, 0});
     } else {
-      l.add(Term::stream, stream_);  // received from the stage before
+      l.add(Term::stream, stream_);
+      l.mark("input of the stage");  // received from the stage before
     }
     copies_until_end_ = 0;
     for_each_layer(false);
@@ -230,11 +202,11 @@ class Walk {
     const Piece piece{Piece::Kind::head, 0, 0};
     data_->before_forward(l, piece);
     l.clear(Term::stream);
-    if (data_->walks_modules()) walk(head_pieces_, Term::outer_activations, piece, ModulePass::forward);
-    else mark(head_forward_, Term::outer_activations);
-    add(head_forward_.end, Term::outer_activations);
-    l.free(Term::operations, head_->result_bytes());  // the logits, which the loss accounts for
-    l.add(computes_chunks() ? Term::stream : Term::logits, head_->result_bytes());
+    if (model_.walks_modules) walk(head_->forward_pieces, Term::outer_activations, piece, ModulePass::forward);
+    else mark(head_->forward, Term::outer_activations);
+    add(head_->forward.end, Term::outer_activations);
+    l.free(Term::operations, head_->result_bytes);  // the logits, which the loss accounts for
+    l.add(model_.computes_chunks ? Term::stream : Term::logits, head_->result_bytes);
     data_->after_forward(l, piece);
     if (!loss_inside()) data_->after_root_forward(l);
   }
@@ -243,15 +215,15 @@ class Walk {
   void layer_forward(Count layer) {
     Ledger& l = ledger_;
     const Piece piece{Piece::Kind::layer, layer, 0};
-    l.place.layer = order_[std::size_t(layer)];
+    l.place.layer = layers_[std::size_t(layer)].number;
     data_->before_forward(l, piece);
-    const PlayedLayer& played_layer = played(layer);
+    const PlayedPiece& played_layer = played(layer);
     const Stretch& s = played_layer.forward;
     l.clear(Term::stream);
-    if (data_->walks_modules()) walk(played_layer.forward_pieces, Term::layer_activations, piece, ModulePass::forward);
+    if (model_.walks_modules) walk(played_layer.forward_pieces, Term::layer_activations, piece, ModulePass::forward);
     else mark(s, Term::layer_activations);
     add(s.end, Term::layer_activations);
-    const double result = played_layer.tape.result_bytes();
+    const double result = played_layer.result_bytes;
     l.free(Term::operations, result);
     l.add(Term::stream, result);
     if (played_layer.again) copies_until_end_ += s.end.casts;
@@ -264,16 +236,16 @@ class Walk {
   void layer_backward(Count layer) {
     Ledger& l = ledger_;
     const Piece piece{Piece::Kind::layer, layer, 0};
-    l.place.layer = order_[std::size_t(layer)];
+    l.place.layer = layers_[std::size_t(layer)].number;
     data_->before_backward(l, piece);
-    const PlayedLayer& played_layer = played(layer);
+    const PlayedPiece& played_layer = played(layer);
     // Offloaded: those of the next layer come back while this one runs.
     if (p_.training.offload.activations && layer > 0) l.add(Term::layer_activations, played(layer - 1).forward.end.kept);
     l.clear(Term::stream);
     const Term term = played_layer.again ? Term::recomputed_activations : Term::layer_activations;
     l.free(Term::layer_activations, played_layer.forward.end.kept);
     if (!played_layer.again) l.free(Term::weight_copies, played_layer.forward.end.casts);
-    if (played_layer.again && data_->walks_modules()) walk(played_layer.second_pieces, term, piece, ModulePass::again, how_.reentrant_checkpoint ? std::size_t(-1) : played_layer.modules - 1);
+    if (played_layer.again && model_.walks_modules) walk(played_layer.second_pieces, term, piece, ModulePass::again, how_.reentrant_checkpoint ? std::size_t(-1) : played_layer.modules - 1);
     else if (played_layer.again) mark(played_layer.second, term);
     walk_back(played_layer.backward, term, piece, played_layer.modules);
     l.add(Term::stream, played_layer.backward.back().end.work);
@@ -284,13 +256,14 @@ class Walk {
   // Runs of one kind: the first three, then the rest but two at once, then the last two.
   void for_each_layer(bool is_backward) {
     const auto run = [&](Count i) { is_backward ? layer_backward(i) : layer_forward(i); };
-    const auto at = [&](Count k) { return is_backward ? layers_ - 1 - k : k; };
+    const Count layers = Count(layers_.size());
+    const auto at = [&](Count k) { return is_backward ? layers - 1 - k : k; };
     const Count unit = p_.parallel.fsdp_unit.kind == FsdpUnit::Kind::layers && sharding_of(p_).shards_parameters ? p_.parallel.fsdp_unit.layers : 1;
     Count k = 0;
-    while (k < layers_) {
-      const PlayedLayer* kind = &played(at(k));
+    while (k < layers) {
+      const PlayedPiece* kind = &played(at(k));
       Count end = k + 1;
-      while (end < layers_ && &played(at(end)) == kind) ++end;
+      while (end < layers && &played(at(end)) == kind) ++end;
       const Count length = end - k;
       if (length < 7 || unit > 1 || ledger_.timeline || !data_->counts_layers_alike()) {
         for (; k < end; ++k) run(at(k));
@@ -301,7 +274,7 @@ class Walk {
       const Holdings before = ledger_.now;
       run(at(k + 2));
       const double skipped = double(length - 5);
-      if (copies_until_end_ > 0 && !is_backward) copies_until_end_ += skipped * kind->forward.end.casts;
+      if (kind->again && !is_backward) copies_until_end_ += skipped * kind->forward.end.casts;
       for (std::size_t t = 0; t < kTerms; ++t) {
         const double step = ledger_.now.bytes[t] - before.bytes[t];
         if (step != 0) ledger_.add(static_cast<Term>(t), skipped * step);
@@ -312,9 +285,6 @@ class Walk {
     }
   }
 
-  // Head and loss in pieces of the sequence, one after the other; only where the code base has no coefficient of its own.
-  bool computes_chunks() const { return p_.training.loss == Loss::chunked && how_.loss_chunks > 1 && how_.loss.forward <= 0 && !p_.model.opaque; }
-
   void loss_forward() {
     Ledger& l = ledger_;
     if (!has_head_) {
@@ -323,7 +293,7 @@ class Walk {
     }
     l.place = {StepPhase::loss, kNoLayer, {}};
     const double logits = logits_;
-    if (computes_chunks()) return chunked_loss_forward();
+    if (model_.computes_chunks) return chunked_loss_forward();
     loss_ = eager_loss(p_, logits, e_);
     if (p_.training.loss != Loss::logits_fp32 || how_.loss.forward > 0) {
       const LossBytes& b = how_.loss;
@@ -351,7 +321,7 @@ class Walk {
   // A loop that keeps the model's outputs in a variable: under DeepSpeed until the next ones replace them.
   double kept_logits() const { return whole_blocks((how_.logits_in_fp32 ? 4 : e_) * logits_); }
   bool keeps_over_steps() const { return how_.logits_kept && p_.parallel.framework == Framework::deepspeed && has_head_; }
-  bool loss_inside() const { return how_.loss_in_forward || computes_chunks(); }
+  bool loss_inside() const { return how_.loss_in_forward || model_.computes_chunks; }
   // Scalars and the shifted labels that the loss keeps.
   double loss_leftovers() const {
     const double b = double(p_.training.micro_batch_size), labels = b > 1 ? T_ : T_ + 1;  // of one sequence: a view of the padded ones
@@ -362,23 +332,33 @@ class Walk {
   // and every chunk keeps its log-softmax.
   void chunked_loss_forward() {
     Ledger& l = ledger_;
-    const double n = double(how_.loss_chunks), wide = e_ < 4 ? 4 : 0;
-    const bool copies = p_.training.micro_batch_size > 1;  // pieces of the sequence are not contiguous
-    const double hidden = l[Term::stream];
+    const double n = double(how_.loss_chunks), wide = e_ < 4 ? 4 : 0, hidden = l[Term::stream];
+    // Autocast's 16-bit copy of the head: in a list until the last chunk's backward, else until the forward leaves autocast.
+    const double copy = copy_of_head();
+    l.add(Term::weight_copies, copy);
     if (how_.loss_recompute) {
-      l.mark("loss of a chunk", Term::logits, (e_ + wide + 4) * logits_ / n + (copies ? hidden / n : 0));
+      copies_until_end_ += copy;
+      l.mark("loss of a chunk", Term::logits, (e_ + wide + 4) * logits_ / n + chunk_inputs(hidden) / n);
     } else {
-      l.mark("loss of the last chunk", Term::logits, (e_ + 4 + wide / n) * logits_ + (copies ? hidden : 0));
+      l.mark("loss of the last chunk", Term::logits, (e_ + 4 + wide / n) * logits_ + chunk_inputs(hidden));
       l.add(Term::logits, 4 * logits_);
+      if (copy > 0) l.add(Term::stream, chunk_inputs(hidden) - hidden);
     }
     after_loss_forward();
   }
+  double copy_of_head() const {
+    const double V = double(padded_vocabulary(p_.model, p_.parallel.framework, p_.parallel.tensor)) / double(p_.parallel.tensor);
+    return casts_weights(p_) ? whole_blocks(2 * V * double(p_.model.hidden_size)) : 0;
+  }
+  // Autocast's 16-bit copies; else pieces of the sequence, which are not contiguous.
+  double chunk_inputs(double hidden) const { return casts_weights(p_) ? hidden / 2 : p_.training.micro_batch_size > 1 ? hidden : 0; }
   void chunked_loss_backward() {
     Ledger& l = ledger_;
     const double n = double(how_.loss_chunks), V = double(padded_vocabulary(p_.model, p_.parallel.framework, p_.parallel.tensor)) / double(p_.parallel.tensor);
-    const bool copies = p_.training.micro_batch_size > 1;
     const Piece piece{Piece::Kind::head, 0, 0};
-    const double hidden = l[Term::stream], table = whole_blocks(e_ * V * double(p_.model.hidden_size));
+    const bool trained = !p_.training.lora && (!p_.model.tie_word_embeddings || !how_.frozen_embedding);
+    const double kept = l[Term::stream], copy = copy_of_head(), hidden = copy > 0 && !how_.loss_recompute ? 2 * kept : kept, again = how_.loss_recompute ? copy : 0;
+    const double table = trained ? whole_blocks(e_ * V * double(p_.model.hidden_size)) : 0;
     data_->before_loss_backward(l);
     if (!how_.loss_recompute) {
       l.mark("loss of a chunk, backward", Term::logits, 8 * logits_ / n);
@@ -388,9 +368,9 @@ class Walk {
     data_->before_backward(l, piece);
     double inputs = 0;  // gradients of the chunks' inputs
     for (Count i = 0; i < how_.loss_chunks; ++i) {
-      if (how_.loss_recompute) l.mark("loss of a chunk, backward", Term::logits, 12 * logits_ / n + (copies ? hidden / n : 0));
+      if (how_.loss_recompute) l.mark("loss of a chunk, backward", Term::logits, 12 * logits_ / n + chunk_inputs(hidden) / n + again);
       const double gradient = how_.loss_recompute ? e_ * logits_ / n : 0;
-      l.mark("head of a chunk, backward", Term::operations, gradient + hidden / n + table);
+      l.mark("head of a chunk, backward", Term::operations, gradient + hidden / n + table + again);
       if (i == 0) l.add(Term::unsharded_gradients, table);
       inputs += hidden / n;
       l.add(Term::operations, hidden / n);
@@ -400,16 +380,13 @@ class Walk {
     l.mark("join of the chunks' gradients", Term::operations, hidden);
     l.free(Term::operations, inputs);
     l.free(Term::unsharded_gradients, table);
-    if (p_.model.tie_word_embeddings) {
-      tied_ = table;
-      l.add(Term::unsharded_gradients, tied_);
-    } else {
-      Weight w;
-      w.elements = V * double(p_.model.hidden_size);
-      w.bytes = table;
-      data_->gradient(l, piece, w);
-    }
-    l.free(Term::stream, hidden);
+    Weight w;
+    w.elements = V * double(p_.model.hidden_size);
+    w.bytes = table;
+    w.stored_bytes = casts_weights(p_) ? 2 * table : 0;
+    if (trained) take_gradient(piece, w);
+    l.free(Term::stream, kept);
+    if (!how_.loss_recompute) l.free(Term::weight_copies, copy);
   }
 
   // A backward: gradients are handed over as they are finished.
@@ -428,6 +405,7 @@ class Walk {
   // The gradient of a tied table waits for the embedding's own.
   void take_gradient(const Piece& piece, const Weight& w) {
     const bool is_table = piece.kind == Piece::Kind::head && w.elements > double(p_.model.hidden_size) * 4;
+    if (is_table && p_.model.tie_word_embeddings && how_.frozen_embedding) return;
     if (!is_table || !p_.model.tie_word_embeddings || !has_embedding_) return data_->gradient(ledger_, piece, w);  // a copy on another stage has its own
     tied_ = whole_blocks(w.stored_bytes > 0 ? w.stored_bytes : w.bytes);
     ledger_.add(Term::unsharded_gradients, tied_);
@@ -441,7 +419,7 @@ class Walk {
       data_->before_loss_backward(ledger_);
       return;  // the gradient of what left comes from the next stage, in the place of what left
     }
-    if (computes_chunks()) chunked_loss_backward();
+    if (model_.computes_chunks) chunked_loss_backward();
     else whole_loss_backward();
     head_backward();
   }
@@ -452,19 +430,19 @@ class Walk {
     l.add(Term::logits, loss_.backward - loss_.kept);
     if (how_.loss_parallel && p_.parallel.tensor > 1) l.place.phase = StepPhase::backward;  // its backward is written in Python
     l.mark("loss, backward");
-    l.add(Term::logits, loss_.gradient - loss_.backward);
+    l.add(Term::logits, whole_blocks(loss_.gradient) - loss_.backward);
     l.place = {StepPhase::backward, kNoLayer, {}};
-    l.free(Term::logits, head_->result_bytes());
+    l.free(Term::logits, head_->result_bytes);
     data_->before_backward(l, {Piece::Kind::head, 0, 0});
   }
 
   void head_backward() {
     Ledger& l = ledger_;
     const Piece piece{Piece::Kind::head, 0, 0};
-    l.free(Term::outer_activations, head_forward_.end.kept);
-    l.free(Term::weight_copies, head_forward_.end.casts);
-    walk_back(head_backward_, Term::outer_activations, piece, head_modules_);
-    l.add(Term::stream, head_backward_.back().end.work);
+    l.free(Term::outer_activations, head_->forward.end.kept);
+    l.free(Term::weight_copies, head_->forward.end.casts);
+    walk_back(head_->backward, Term::outer_activations, piece, head_->modules);
+    l.add(Term::stream, head_->backward.back().end.work);
     data_->after_backward(l, piece);
     l.point();
   }
@@ -503,23 +481,24 @@ class Walk {
     l.point();
   }
 
+  struct Layer {
+    Count number;  // in the model
+    const PlayedPiece* play;
+  };
+
   const Plan& p_;
   const Switches& how_;
-  const ModelBytes bytes_;
+  const PlayedModel& model_;
   const int stage_;
   const double e_;
-  std::vector<Count> order_;  // layers of the stage, by their number in the model
-  Count layers_ = 0;
+  std::vector<Layer> layers_;  // of the stage, those that a micro-batch runs through
+  double layers_keep_ = 0;     // of them for one micro-batch
   bool has_embedding_ = true, has_head_ = true;
   StagePieces pieces_;
   std::unique_ptr<DataParallelMemory> data_;
   Ledger ledger_;
   double T_ = 0, stream_ = 0, copies_until_end_ = 0, tied_ = 0, logits_ = 0;
-  std::optional<Tape> head_;
-  Stretch head_forward_;
-  std::vector<Stretch> head_backward_, head_pieces_;
-  std::size_t head_modules_ = 0;
-  std::array<std::optional<PlayedLayer>, 8> played_;
+  const PlayedPiece* head_ = nullptr;
   LossSizes loss_;
 };
 
@@ -529,8 +508,18 @@ const Ledger::Peak& StepMemory::highest() const {
   return *std::max_element(peaks.begin(), peaks.end(), [](const auto& a, const auto& b) { return a.holdings.total < b.holdings.total; });
 }
 
-StepMemory step_memory(const Plan& plan, int stage, std::vector<TimelinePoint>* timeline) { return Walk(plan, stage, timeline, false).run(); }
+StepMemory step_memory(PlayedModel& model, int stage, std::vector<TimelinePoint>* timeline) {
+  Walk walk(model, stage);
+  StepMemory step = walk.run(false, timeline);
+  if (walk.has_own_first_step()) step.first_step = walk.run(true, nullptr).highest().holdings.total;
+  return step;
+}
 
-double first_step_peak(const Plan& plan, int stage) { return Walk(plan, stage, nullptr, true).run().highest().holdings.total; }
+StepMemory step_memory(const Plan& plan, int stage, std::vector<TimelinePoint>* timeline) {
+  const std::vector<StageParameters> stages = stage_parameters(plan.model, plan.parallel);
+  const std::vector<StageParameters> trained = plan.training.lora ? stage_adapters(plan.model, *plan.training.lora, plan.parallel) : stages;
+  PlayedModel model(plan, stages, trained);
+  return step_memory(model, stage, timeline);
+}
 
 }  // namespace wireplan

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/cost/data_parallel_memory.hpp"
+#include "core/cost/played_model.hpp"
 #include "core/describe/plan.hpp"
 
 namespace wireplan {
@@ -19,15 +20,13 @@ struct StepMemory {
   double after_forward = 0;              // alive before the last micro-batch's backward minus before its forward
   double after_backward = 0;
   double initialize = -1, host = -1;     // where data parallelism has its own (negative: it has not)
-  bool has_own_first_step = false;
+  double first_step = -1;                // highest moment of the first step, where it differs in more than missing optimizer states
   double layers_keep = 0;                // of one micro-batch, wherever it is
   std::optional<KeptStates> states;
   const Ledger::Peak& highest() const;
 };
 
-// Highest moment of the first step when the optimizer's states appear during its backward.
-double first_step_peak(const Plan& plan, int stage);
-
+StepMemory step_memory(PlayedModel& model, int stage, std::vector<TimelinePoint>* timeline = nullptr);
 StepMemory step_memory(const Plan& plan, int stage, std::vector<TimelinePoint>* timeline = nullptr);
 
 }  // namespace wireplan

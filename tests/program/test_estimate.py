@@ -272,3 +272,24 @@ def test_csv_holds_every_number_at_full_precision(wireplan, scenarios):
             name = message["name"] + (f"#{names.count(message['name'])}" if names.count(message["name"]) > 1 else "")
             assert float(row[f"communication.{name}.time_s.high [s]"]) == message["time_s"]["high"]
         assert len(set(header)) == len(header)
+
+
+def test_the_memory_over_one_step(wireplan):
+    answer = wireplan.json("estimate", "story", "--timeline")
+    (line,) = answer["timeline"]["memory"]
+    points = line["points"]
+    assert answer["timeline"]["streams"] == [] and line["stage"] == 0
+    assert points == sorted(points, key=lambda p: p[0]) and points[0][0] == 0
+    assert abs(points[-1][0] - answer["step"]["time_s"]["value"]) < 1e-9
+    memory = answer["memory"]
+    assert abs(max(b for _, b in points) - memory["allocated_bytes"]["value"]) < 64
+    assert abs(points[0][1] - memory["phases"]["between_steps"]) < 64
+    del answer["timeline"]
+    assert answer == wireplan.json("estimate", "story")
+    stages = wireplan.json("estimate", "llama-3-70b-megatron", "--timeline")
+    assert [m["stage"] for m in stages["timeline"]["memory"]] == [r["stage"] for r in stages["memory"]["ranks"]]
+
+
+def test_the_memory_line_needs_the_document(wireplan):
+    done = wireplan("estimate", "story", "--timeline")
+    assert done.returncode == 2 and "--json" in done.err

@@ -56,10 +56,13 @@ def test_the_same_bytes_as_the_program(wireplan, scenarios, fsdp):
 
 
 def test_the_functions(wireplan, fsdp):
-    estimate, compared, told, kinds, models, mistral = call(
-        ["estimate", "story"], ["compare", ["story", fsdp]], ["explain", "story", "memory.states.parameters"],
+    estimate, lined, edited, compared, told, kinds, models, mistral = call(
+        ["estimate", "story"], ["estimate", "story", {"timeline": True}],
+        ["estimate", {"plan": "story", "set": [["parallel.data_sharding", "fsdp"]]}, {"timeline": True}], ["compare", ["story", fsdp]], ["explain", "story", "memory.states.parameters"],
         ["presets"], ["presets", "models"], ["presets", "models", "mistral-7b-v0.1"])
     assert estimate == wireplan.json("estimate", "story")
+    assert lined == wireplan.json("estimate", "story", "--timeline")
+    assert edited["timeline"] == wireplan.json("estimate", fsdp, "--timeline")["timeline"]
     assert compared == wireplan.json("compare", "story", fsdp)
     assert told == wireplan.json("estimate", "story", "--explain", "memory.states.parameters")
     assert kinds == wireplan.json("presets") and models == wireplan.json("presets", "models")

@@ -137,12 +137,14 @@ inline Json random_document(Random& r) {
     p["pipeline_schedule"] = schedule;
     if (schedule == "interleaved") p["virtual_stages"] = 2;
   }
-  if (left * context * tensor > 1 && r.chance(25)) p["expert"] = r.pick({2, 4});
-  if (r.chance(10)) p["expert_tensor"] = 2;
+  const Json model = random_model(r);
+  const bool has_experts = model.is_string() && presets().model(model.get_ref<const std::string&>()).value().moe.has_value();
+  if (has_experts && left * context * tensor > 1 && r.chance(50)) p["expert"] = r.pick({2, 4});
+  if (has_experts && tensor > 1 && r.chance(30)) p["expert_tensor"] = 2;
   if (r.chance(20)) p["moe_dispatcher"] = r.text({"alltoall", "allgather", "flex"});
   if (framework == "deepspeed" && r.chance(60)) p["deepspeed"] = random_deepspeed(r, sharding);
   const Count micro = r.pick({1, 1, 2, 3});
-  Json document{{"schema", "wireplan.plan/1"}, {"model", random_model(r)}};
+  Json document{{"schema", "wireplan.plan/1"}, {"model", model}};
   document["training"] = random_training(r, framework, micro, micro * left * r.pick({1, 1, 2, 3, 4, 8}));
   document["parallel"] = p;
   document["cluster"] = Json{{"nodes", nodes}, {"node", r.text({"dgx-a100-80gb", "hgx-h100-80gb", "hgx-b200-180gb"})}, {"gpus_per_node", each}};

@@ -54,10 +54,14 @@ function remember(estimate, stated) {
   if (!estimate.errors) statements.set(estimate, typeof stated === "string" ? stated : JSON.parse(JSON.stringify(stated)));
 }
 
-/** Whether a plan fits, what travels, how long a step takes. A plan is a document, a scenario id or a link. */
-export function estimate(plan) {
+/**
+ * Whether a plan fits, what travels, how long a step takes. A plan is a document, a scenario id or a link;
+ * {timeline: true}: also the memory over one step.
+ */
+export function estimate(plan, { timeline = false } = {}) {
   const stated = planOf(plan);
-  const answer = call("estimate", stated);
+  const has_edits = typeof stated === "object" && stated !== null && "plan" in stated;
+  const answer = call("estimate", timeline ? { ...(has_edits ? stated : { plan: stated }), timeline: true } : stated);
   remember(answer, stated);
   return answer;
 }

@@ -107,6 +107,8 @@ export interface Estimate {
     number
   >;
   notes: Note[];
+  /** Asked for by {timeline: true}: for every pipeline stage [seconds, allocated bytes] over one step. */
+  timeline?: { streams: []; memory: { stage: number; points: [time_s: number, allocated_bytes: number][] }[] };
 }
 
 export interface Comparison {
@@ -148,7 +150,7 @@ export const ready: Promise<void>;
 /** The version of the engine. */
 export const version: string;
 
-export function estimate(plan: Stated): Estimate | Errors;
+export function estimate(plan: Stated, options?: { timeline?: boolean }): Estimate | Errors;
 export function compare(plans: Stated[]): Comparison | Errors;
 export function explain(plan: Stated, path: string): Explanation | Errors;
 export function presets(): PresetKinds;
