@@ -211,11 +211,9 @@ double relative_error(double predicted, double measured) {
 
 PeakPlace predicted_peak(const StageMemory& stage) {
   const Place& at = stage.place;
-  if (at.phase == StepPhase::loss) return {PeakPhase::loss, std::nullopt};
-  if (at.phase == StepPhase::optimizer) return {PeakPhase::optimizer, std::nullopt};
-  const PeakPhase phase = at.phase == StepPhase::forward ? PeakPhase::forward : PeakPhase::backward;
-  if (at.layer == kNoLayer) return {phase, std::nullopt};
-  return {phase, at.layer == kEmbeddingLayer ? -1 : at.layer};
+  const bool is_in_layers = at.phase == StepPhase::forward || at.phase == StepPhase::backward;
+  if (!is_in_layers || at.layer == kNoLayer) return {at.phase, std::nullopt};
+  return {at.phase, at.layer == kEmbeddingLayer ? -1 : at.layer};
 }
 
 bool is_same_place(const PeakPlace& predicted, const PeakPlace& seen) {

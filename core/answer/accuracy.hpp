@@ -46,12 +46,9 @@ inline constexpr std::array<std::string_view, 21> kNames<Metric> = {
     "after_forward_bytes", "after_backward_bytes", "initialize_peak_bytes", "states.parameters", "states.gradients",
     "states.master_weights", "states.optimizer_states", "event", "collectives.calls", "collectives.bytes", "collective_time_s"};
 
-enum class PeakPhase : unsigned char { forward, loss, backward, optimizer };
-template <> inline constexpr std::array<std::string_view, 4> kNames<PeakPhase> = {"forward", "loss", "backward", "optimizer"};
-
 // Where in a step the most bytes are alive.
 struct PeakPlace {
-  PeakPhase phase = PeakPhase::loss;
+  StepPhase phase = StepPhase::loss;
   std::optional<Count> layer;  // 0-based over the model; -1: the embedding; nothing: not within a layer, or not known
 };
 

@@ -190,13 +190,14 @@ Estimate estimate(const Plan& plan, const PreparedCluster& cluster, const Consta
   const ModelParameters counted = count_parameters(plan.model);
   e.parameters = counted.total;
   e.active_parameters = counted.active;
-  e.flops = training_flops(plan.model, plan.training);
-  e.recompute = recompute_flops(plan.model, plan.training, plan.parallel);
+  const SequenceWork work = sequence_work(plan);
+  e.flops = training_flops(plan.model, plan.training, work.forward);
+  e.recompute = work.recomputed;
   e.flops_per_token = e.flops.full_square.value / static_cast<double>(plan.training.sequence_length);
   e.stages = stage_parameters(plan.model, plan.parallel);
   const std::vector<StageParameters> trained = plan.training.lora ? stage_adapters(plan.model, *plan.training.lora, plan.parallel) : e.stages;
   e.stage_memory = stage_memory(plan, e.stages, trained, constants.memory);
-  e.cost = step_cost(plan, cluster, e.stages, trained, constants.efficiency);
+  e.cost = step_cost(plan, cluster, e.stages, trained, work, constants.efficiency);
   e.communicators = communicators_in_use(e.cost);
   fill_memory(plan, constants, e);
   fill_communication(e);

@@ -21,7 +21,7 @@ std::string states_source(const Plan& p) {
 
 void explain_state(const Plan& p, const std::string& key, const std::string& symbol, const StateTerm& term, Bytes result, const std::string& what, bool is_offloaded, Explainer& out) {
   const std::string path = "memory.states." + key;
-  if (is_offloaded) {
+  if (is_offloaded && result.value == 0) {
     out.add(path, symbol, "0", {}, result.value, "bytes", kCount, {states_source(p)});
     return;
   }
@@ -68,25 +68,40 @@ constexpr TermText kTemporaryTerms[] = {{Term::operations, "x", "results and gra
                                         {Term::constants, "k", "tables and buffers of the model that stay"},
                                         {Term::workspaces, "w", "workspaces of libraries"}};
 
-// Layers of the stage whose kept tensors are alive at the peak: all of them at the loss, in backward those before the running one.
+// The code the layers were read from.
+const char* code_source(ModuleCode modules) {
+  switch (modules) {
+    case ModuleCode::megatron: return "megatron-lm";
+    case ModuleCode::torchtitan: return "torchtitan";
+    case ModuleCode::nanogpt: return "nanogpt";
+    case ModuleCode::litgpt: return "litgpt";
+    case ModuleCode::huggingface: break;
+  }
+  return "huggingface-transformers";
+}
+
+// Layers of the stage whose kept tensors are alive at the peak: those before the running one, forward and backward; at the loss
+// and in the head all of them.
 struct KeptLayers {
   Count dense = 0, moe = 0;
 };
 KeptLayers kept_layers(const Plan& p, const StageMemory& w, int stage) {
   KeptLayers n;
   if (w.place.phase == StepPhase::optimizer || w.place.layer == kEmbeddingLayer) return n;
-  const bool is_forward = w.place.phase == StepPhase::forward;
   for (const LayerRange& range : stage_pieces(p.model, p.parallel, stage))
     for (Count i = range.begin; i < range.end; ++i)
-      if (w.place.layer < 0 || (is_forward ? i < w.place.layer : i < w.place.layer)) ++(is_moe_layer(p.model, i) ? n.moe : n.dense);
+      if (w.place.layer < 0 || i < w.place.layer) ++(is_moe_layer(p.model, i) ? n.moe : n.dense);
   return n;
 }
 
 // n·(a_1 + a_2 + …) for every kind of layer, then what is left of the one that runs.
 void explain_layers(const Plan& p, const Estimate& e, const StageMemory& w, std::string& formula, std::vector<ExplainedValue>& values) {
   double rest = w.peak[Term::layer_activations];
-  const bool again = p.training.recompute.kind == RecomputeKind::full || p.training.recompute.kind == RecomputeKind::selective;
-  const bool all_alike = again || p.training.recompute.kind == RecomputeKind::none;
+  const RecomputeKind kind = p.training.recompute.kind;
+  // Megatron's selective recomputation keeps the layer and repeats attention's scores; PyTorch's policy runs the layer again.
+  const bool has_policy = kind == RecomputeKind::selective && p.training.switches.modules != ModuleCode::megatron;
+  const bool again = kind == RecomputeKind::full || has_policy;
+  const bool all_alike = kind == RecomputeKind::full || kind == RecomputeKind::selective || kind == RecomputeKind::none;
   if (all_alike && rest > 0) {
     const KeptLayers n = kept_layers(p, w, e.memory.worst_stage);
     for (const bool is_moe : {false, true}) {
@@ -94,7 +109,7 @@ void explain_layers(const Plan& p, const Estimate& e, const StageMemory& w, std:
       if (count == 0) continue;
       const Tape tape = layer_tape(p, {is_moe, true});
       std::vector<KeptTensor> tensors = again ? std::vector<KeptTensor>{{"input of the checkpointed layer", tape.entered_bytes()}} : tape.kept_tensors();
-      if (again && p.training.recompute.kind == RecomputeKind::selective) tensors.push_back({"results kept by the checkpoint's policy", tape.forward_without_keeping().end.kept - tape.entered_bytes()});
+      if (has_policy) tensors.push_back({"results kept by the checkpoint's policy", tape.forward_without_keeping().end.kept - tape.entered_bytes()});
       double sum = 0;
       std::string list;
       std::vector<ExplainedValue> parts;
@@ -138,7 +153,10 @@ void explain_parts(const Plan& p, const Estimate& e, const StageMemory& w, Expla
   add("gradients", "G", "g + u", {bytes_of("g", Bytes(h[Term::gradients]), kCount, "stored gradients alive" + at), bytes_of("u", Bytes(h[Term::unsharded_gradients]), kCount, "gradients still whole, before their reduction")}, parts.gradients, {states_source(p)});
   from_state("master_weights", "M", parts.master_weights, w.states.master_weights, "rounding to blocks of 512 bytes");
   from_state("optimizer_states", "O", parts.optimizer_states, w.states.optimizer_states, "rounding to blocks, and step counters");
-  const char* code = p.training.switches.modules == ModuleCode::megatron ? "megatron-lm" : p.training.switches.modules == ModuleCode::torchtitan ? "torchtitan" : "huggingface-transformers";
+  const char* code = code_source(p.training.switches.modules);
+  const bool is_deepspeed = p.parallel.framework == Framework::deepspeed, is_sharded = shards_parameters(p.parallel.data_sharding);
+  const char* gathers = is_deepspeed ? "deepspeed-zero" : "pytorch-fsdp-notes";
+  const char* reductions = is_deepspeed ? "deepspeed-zero" : p.parallel.framework == Framework::megatron ? "megatron-lm" : is_sharded ? "pytorch-fsdp-notes" : "pytorch-ddp-notes";
   std::string formula;
   std::vector<ExplainedValue> values;
   explain_layers(p, e, w, formula, values);
@@ -154,8 +172,8 @@ void explain_parts(const Plan& p, const Estimate& e, const StageMemory& w, Expla
     add_terms(h, terms, sum, of);
     add(key, symbol, std::move(sum), std::move(of), result, std::move(sources));
   };
-  add_sum("unsharded_parameters", "U", kGatheredTerms, parts.unsharded_parameters, {"pytorch-fsdp-notes"});
-  add_sum("communication_buffers", "B", kCommunicationTerms, parts.communication_buffers, {p.parallel.framework == Framework::deepspeed ? "deepspeed-zero" : "pytorch-ddp-notes"});
+  add_sum("unsharded_parameters", "U", kGatheredTerms, parts.unsharded_parameters, {gathers});
+  add_sum("communication_buffers", "B", kCommunicationTerms, parts.communication_buffers, {reductions});
   add_sum("temporary", "t", kTemporaryTerms, parts.temporary, {"framework-traces"});
 }
 

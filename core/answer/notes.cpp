@@ -56,6 +56,31 @@ void note_memory(const Plan& p, const Estimate& e, Notes& n) {
     n.warning("parallel.fsdp_unit", "the model is wrapped whole: every gather brings all parameters and all gradients wait for one reduction; wrap each block");
 }
 
+// Stated switches of mechanisms the plan does not have.
+void note_details(const Plan& p, Notes& n) {
+  if (!p.training.details) return;
+  const Details& d = *p.training.details;
+  const bool is_pytorch = p.parallel.framework == Framework::pytorch, is_deepspeed = p.parallel.framework == Framework::deepspeed;
+  const bool is_sharded = !is_deepspeed && (shards_parameters(p.parallel.data_sharding) || (is_pytorch && p.parallel.data_sharding == DataSharding::zero2));
+  const auto note = [&](bool is_stated, bool has_effect, const char* key, const char* where) {
+    if (is_stated && !has_effect) n.info(std::string("training.details.") + key, std::string("has an effect only ") + where);
+  };
+  const char* fsdp = "where FSDP shards the parameters";
+  note(d.fsdp_version.has_value(), is_sharded, "fsdp_version", fsdp);
+  note(d.fsdp_units.has_value(), is_sharded, "fsdp_units", fsdp);
+  note(d.reshard_last_unit.has_value(), is_sharded, "reshard_last_unit", fsdp);
+  note(d.fsdp_backward_prefetch.has_value(), is_sharded, "fsdp_backward_prefetch", fsdp);
+  note(d.fsdp_use_orig_params.has_value(), is_sharded, "fsdp_use_orig_params", fsdp);
+  note(d.bucket_bytes.has_value(), is_pytorch && !is_sharded, "bucket_bytes", "with DistributedDataParallel of PyTorch");
+  note(d.gradient_as_bucket_view.has_value(), is_pytorch && !is_sharded, "gradient_as_bucket_view", "with DistributedDataParallel of PyTorch");
+  note(d.autocast.has_value(), is_pytorch, "autocast", "with framework pytorch");
+  note(d.built.has_value(), is_deepspeed, "built", "with framework deepspeed");
+  note(d.loss_chunks.has_value(), p.training.loss == Loss::chunked, "loss_chunks", "with loss chunked");
+  note(d.loss_recompute.has_value(), p.training.loss == Loss::chunked, "loss_recompute", "with loss chunked");
+  note(d.lora_dropout.has_value(), p.training.lora.has_value(), "lora_dropout", "with lora");
+  note(d.adapter_dtype.has_value(), p.training.lora.has_value(), "adapter_dtype", "with lora");
+}
+
 // What this version calculates coarsely, or carries without using it.
 void note_depth(const Plan& p, const Estimate& e, Notes& n) {
   n.info("memory.reserved_bytes", "provisional: allocator slack and runtime are typical shares, not measured on this machine");
@@ -72,6 +97,9 @@ void note_depth(const Plan& p, const Estimate& e, Notes& n) {
     n.warning("cluster.network", "latency_s and rail_optimized are carried but not used yet: latency is that of the fabric");
   if (!p.cluster.profile.empty()) n.warning("cluster.profile", "is carried but not used yet: times come from formulas");
   if (t.sequence_length_mean) n.warning("training.sequence_length_mean", "is carried but not used yet: every sequence counts at its full length");
+  const std::string engine = std::string(name_of(p.parallel.framework)) + " with data_sharding " + std::string(name_of(p.parallel.data_sharding));
+  if (t.offload.parameters && e.memory.states.parameters.value > 0) n.warning("training.offload.parameters", "has no effect: " + engine + " does not offload parameters");
+  if (t.offload.optimizer && e.memory.states.optimizer_states.value > 0) n.warning("training.offload.optimizer", "has no effect: " + engine + " does not offload the optimizer");
   if (t.offload.optimizer || t.offload.parameters || t.offload.activations)
     n.warning("training.offload", "offload copies are counted as not overlapped with compute, the optimizer's work on the host is left out");
   if (is_low_precision(t.parameter_dtype))
@@ -95,6 +123,7 @@ std::vector<Note> notes(const Plan& plan, const Estimate& estimate) {
   Notes n;
   note_layout(plan, n);
   note_memory(plan, estimate, n);
+  note_details(plan, n);
   note_depth(plan, estimate, n);
   note_machine(plan, n);
   return n.take();

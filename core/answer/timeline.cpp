@@ -5,11 +5,10 @@
 #include "core/cost/step_memory.hpp"
 
 namespace wireplan {
-
 namespace {
 
 // Points of one direction of one micro-batch.
-struct Stretch {
+struct Pass {
   std::size_t begin = 0, end = 0;
 };
 
@@ -23,14 +22,14 @@ MemoryLine line_of(const Plan& plan, const Estimate& e, int stage) {
   const double end = e.cost.time.value.value, optimizer = e.cost.optimizer.value, m = static_cast<double>(micro_batches(plan));
   const double micro = std::max(0.0, end - optimizer) / std::max(1.0, m);
   const double both = (e.cost.forward + e.cost.backward).value, forward = both > 0 ? e.cost.forward.value / both : 1.0 / 3;
-  // Points at the borders of stretches may differ in the last digit; time never runs back.
+  // Points at the borders of passes may differ in the last digit; time never runs back.
   const auto point = [&](double time, double bytes, const Place& place) {
     const double last = line.points.empty() ? 0 : line.points.back().time.value;
     line.points.push_back({Seconds(std::max(last, std::min(time, end))), Bytes(bytes), place});
   };
   point(0, step.between_steps.total, {});
   for (std::size_t i = 0; i < raw.size();) {
-    Stretch s{i, i};
+    Pass s{i, i};
     while (s.end < raw.size() && raw[s.end].place.micro_batch == raw[i].place.micro_batch && raw[s.end].place.phase != StepPhase::optimizer &&
            is_backward(raw[s.end]) == is_backward(raw[i]))
       ++s.end;

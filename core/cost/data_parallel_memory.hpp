@@ -39,13 +39,15 @@ class DataParallelMemory {
   virtual void after_module(Ledger&, const Piece&, std::size_t /*module*/, ModulePass) {}
   // False: every layer has to be walked, since what it adds depends on the layers before.
   virtual bool counts_layers_alike() const { return true; }
+  // The last micro-batch of a step is like those after the first.
+  virtual bool ends_like_others() const { return false; }
   // Begins a step with what stays between steps.
   virtual void start(Ledger& ledger) = 0;
   virtual void before_micro_batch(Ledger&, bool /*is_first*/, bool /*is_last*/) {}
   virtual void before_forward(Ledger&, const Piece&) {}
   virtual void after_forward(Ledger&, const Piece&) {}
   virtual void after_root_forward(Ledger&) {}
-  virtual void before_loss_backward(Ledger&) {}
+  virtual void before_loss_backward(Ledger&, bool /*loss_inside*/) {}  // the loss is computed inside the root's forward
   virtual void before_backward(Ledger&, const Piece&) {}
   virtual void gradient(Ledger&, const Piece&, const Weight&) {}
   virtual void after_backward(Ledger&, const Piece&) {}
@@ -59,6 +61,10 @@ class DataParallelMemory {
   // What the rank keeps of each without rounding; the default is for engines whose states StateTerm counts.
   virtual std::optional<KeptStates> states() const { return std::nullopt; }
 };
+
+// The optimizer step's own copies: Adam's foreach kernel takes the square roots of all second moments at once, the loop those of one
+// tensor and a quotient; fused kernels and other optimizers none.  [pytorch-autograd] torch.optim; checked on [framework-traces].
+void mark_step(Ledger& ledger, const Training& training, double one_state, double largest_tensor_state);
 
 // One rank's pieces, with layers of the stage in order.
 struct StagePieces {

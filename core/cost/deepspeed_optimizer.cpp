@@ -87,7 +87,8 @@ double zero_optimizer_peak(const ZeroPlan& z, bool is_first, const Zero3Remains&
       if (is_first) return held + 2 * z.all_gradients();
       return held + kBlock * (double(z.parameters.ready.size()) + 5);
     case ZeroKind::sharded:
-      return sharded_optimizer_peak(z, is_first, held, b.persistent, remains);
+      // At its end persistent parameters are gathered again.
+      return std::max(sharded_optimizer_peak(z, is_first, held, b.persistent, remains), zero_between_steps(z).total() + (is_first ? 2 : 3) * kBlock);
     case ZeroKind::partitioned:
     case ZeroKind::bf16_optimizer:
       break;

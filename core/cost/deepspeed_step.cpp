@@ -46,20 +46,23 @@ class DeepSpeedStep final : public DataParallelMemory {
   double host_bytes() const override { return zero_host_bytes(zero_); }
   bool has_own_first_step() const override { return true; }
   bool counts_layers_alike() const override { return false; }
+  bool ends_like_others() const override { return zero_.kind == ZeroKind::sharded && !zero_.settings.offload_optimizer; }
 
   void before_micro_batch(Ledger& l, bool is_first, bool is_last) override {
     is_last_ = is_last;
     if (!replay_) return;
     // The first step of a run records the order of modules; later micro-batches of it have it, but nothing stays gathered yet.
-    replay_->begin(is_first_step ? (is_first ? Zero3Pass::recording : Zero3Pass::deciding) : is_first ? Zero3Pass::first : Zero3Pass::later);
-    follow(l, "all-gather", replay_->alive());
+    trace_ = &replay_->trace(is_first_step ? (is_first ? Zero3Pass::recording : Zero3Pass::deciding) : is_first ? Zero3Pass::first : Zero3Pass::later);
+    use_ = 0;
+    is_released_ = true;
+    follow(l, "all-gather", trace_->alive_before);
   }
 
   void before_forward(Ledger& l, const Piece& piece) override {
     if (piece.kind == Piece::Kind::embedding) run_to_release(l, Zero3Event::kEmbedding, 0);
   }
   void after_forward(Ledger& l, const Piece& piece) override {
-    if (piece.kind == Piece::Kind::embedding) step(l);
+    if (piece.kind == Piece::Kind::embedding) release(l);
   }
   void before_module(Ledger& l, const Piece& piece, std::size_t module) override {
     const auto& list = modules_of(piece);
@@ -69,13 +72,13 @@ class DeepSpeedStep final : public DataParallelMemory {
     const auto& list = modules_of(piece);
     if (!replay_ || module >= list.size()) return;
     const double before = gathered_;
-    if (is_release(place_of(piece), list[module])) step(l);
+    if (is_release(place_of(piece), list[module])) release(l);
     // What a recomputed layer keeps for its backward holds the storage of its weights, released or not.
     if (pass == ModulePass::again && !is_reentrant_) hold_weight(l, module, std::max(0.0, before - gathered_));
     if (pass == ModulePass::backward) hold_weight(l, module, 0);
   }
 
-  void before_loss_backward(Ledger& l) override {
+  void before_loss_backward(Ledger& l, bool) override {
     buckets_.begin_backward(is_last_);
     ready_ = 0;
     hold(l, "bucket");
@@ -100,11 +103,11 @@ class DeepSpeedStep final : public DataParallelMemory {
     }
     buckets_.end_backward();
     hold(l, "last reduction");
-    while (replay_ && replay_->upcoming()) step(l);
+    while (trace_ && use_ < trace_->uses.size()) release(l);
   }
   void optimizer(Ledger& l) override {
     Zero3Remains remains;
-    if (replay_) remains = {replay_->alive() - replay_->persistent(), replay_->secondary()};
+    if (trace_) remains = {trace_->alive - replay_->persistent(), trace_->secondary};
     const double highest = zero_optimizer_peak(zero_, is_first_step, remains) + l[Term::constants] - scalars_ + l[Term::kept_logits];
     l.mark("step", Term::optimizer_temporaries, std::max(0.0, highest - l.now.total));
     l.free(Term::gradient_buckets, held_);
@@ -121,18 +124,33 @@ class DeepSpeedStep final : public DataParallelMemory {
   }
   static int place_of(const Piece& piece) { return piece.kind == Piece::Kind::head ? Zero3Event::kHead : static_cast<int>(piece.layer); }
 
+  // Whether the next event is the release of a module.
   bool is_release(int place, int tensor) const {
-    const Zero3Event* e = replay_->upcoming();
-    return e && !e->is_fetch && e->place == place && e->tensor == tensor;
+    return !is_released_ && trace_->uses[use_].place == place && trace_->uses[use_].tensor == tensor;
   }
   // Everything that comes before the release of a module: its own fetch, and those of the modules without parameters on the way.
   void run_to_release(Ledger& l, int place, int tensor) {
-    while (replay_ && replay_->upcoming() && !is_release(place, tensor)) step(l);
+    while (trace_ && use_ < trace_->uses.size()) {
+      fetch(l);
+      if (is_release(place, tensor)) return;
+      release(l);
+    }
   }
-  void step(Ledger& l) {
-    if (!replay_ || !replay_->next()) return;
-    l.mark("all-gather", Term::unsharded_units, std::max(0.0, replay_->peak() + replay_->secondary() - persistent_ - gathered_));
-    follow(l, "all-gather", replay_->alive() + replay_->secondary());
+  void fetch(Ledger& l) {
+    if (is_released_) pass(l, trace_->uses[use_].before);
+    is_released_ = false;
+  }
+  void release(Ledger& l) {
+    if (!trace_ || use_ >= trace_->uses.size()) return;
+    fetch(l);
+    pass(l, trace_->uses[use_].release);
+    ++use_;
+    is_released_ = true;
+  }
+  void pass(Ledger& l, const Zero3Moment& moment) {
+    if (moment.peak <= 0 && moment.alive <= 0) return;
+    l.mark("all-gather", Term::unsharded_units, std::max(0.0, moment.peak - persistent_ - gathered_));
+    follow(l, "all-gather", moment.alive);
   }
   void follow(Ledger& l, std::string_view at, double alive) {
     const double now = alive - persistent_;
@@ -156,6 +174,9 @@ class DeepSpeedStep final : public DataParallelMemory {
   ZeroPlan zero_;
   ZeroBuckets buckets_;
   std::optional<Zero3Replay> replay_;
+  const Zero3Trace* trace_ = nullptr;  // of the present micro-batch
+  std::size_t use_ = 0;                // next of it
+  bool is_released_ = true;            // what comes before its release is still to come
   std::vector<signed char> dense_, moe_, head_;  // first tensor of each module
   std::vector<double> held_weights_;  // of the layer whose backward runs, by module
   const bool is_reentrant_;

@@ -14,7 +14,7 @@ namespace {
 
 class Fsdp1 final : public DataParallelMemory {
  public:
-  Fsdp1(const Plan& plan, const StagePieces& pieces) : how_(plan.training.switches), layers_(Count(pieces.layers.size())) {
+  Fsdp1(const Plan& plan, const StagePieces& pieces) : training_(plan.training), how_(plan.training.switches), layers_(Count(pieces.layers.size())) {
     const bool whole = plan.parallel.fsdp_unit.kind == FsdpUnit::Kind::none;
     per_unit_ = std::max<Count>(1, plan.parallel.fsdp_unit.kind == FsdpUnit::Kind::layers ? plan.parallel.fsdp_unit.layers : 1);
     units_.resize(std::size_t(1 + (whole ? 0 : (layers_ + per_unit_ - 1) / per_unit_)));
@@ -93,7 +93,7 @@ class Fsdp1 final : public DataParallelMemory {
   std::optional<KeptStates> states() const override {
     KeptStates kept;
     if (offloads_) return kept;
-    for (const auto& u : units_) {
+    for (const Unit& u : units_) {
       kept.parameters += u.bytes.raw_stored;
       kept.gradients += u.bytes.raw_kept_gradients;
       kept.optimizer_states += u.bytes.raw_states;
@@ -104,8 +104,10 @@ class Fsdp1 final : public DataParallelMemory {
   void optimizer(Ledger& l) override {
     double state = 0;
     for (const Unit& u : units_) state += u.bytes.one_state;
-    if (how_.optimizer_kernel == OptimizerKernel::foreach && !offloads_) l.mark("square roots of the second moments", Term::optimizer_temporaries, state);
-    l.mark("step");
+    double largest = 0;
+    for (const Unit& u : units_) largest = std::max(largest, u.bytes.one_state);
+    if (offloads_) l.mark("step on the host");
+    else mark_step(l, training_, state, largest);
     l.clear(Term::gradients);
     if (keeps_stale_ && !offloads_)
       for (const Unit& u : units_) l.add(Term::gradients, stale(u));
@@ -148,16 +150,17 @@ class Fsdp1 final : public DataParallelMemory {
     release(l, index);
     if (accumulates_ && !is_first_) l.free(Term::unsharded_gradients, flat);  // added to the one kept
     if (!reduces_) return;
-    l.add(Term::reduce_buffers, whole_blocks(u.bytes.reduce_output));
+    l.add(Term::reduce_buffers, u.bytes.reduce_output);
     l.mark("reduce-scatter");
     const bool is_new = is_first_ || !syncs_every_;
     l.add(Term::gradients, u.bytes.gradients);
     l.mark("cast of the sharded gradient");
     if (!is_new || offloads_) l.free(Term::gradients, u.bytes.gradients);  // else it stays; offloaded, it leaves for the host
-    l.free(Term::reduce_buffers, whole_blocks(u.bytes.reduce_output));
+    l.free(Term::reduce_buffers, u.bytes.reduce_output);
     l.free(Term::unsharded_gradients, flat);
   }
 
+  const Training& training_;
   const Switches& how_;
   const Count layers_;
   std::vector<Unit> units_;  // the root, then the layers' units

@@ -58,6 +58,7 @@ class Fsdp2 final : public DataParallelMemory {
     syncs_every_ = plan.parallel.gradient_sync == GradientSync::every;
     accumulates_ = !syncs_every_ && micro_batches(plan) > 1;
     offloads_ = plan.training.offload.parameters || plan.training.offload.optimizer;
+    largest_state_ = std::max(pieces.embedding.one_state, pieces.head.one_state);
   }
 
   // One unit, or several layers to a unit: the unit's gradients wait for the last of them.
@@ -96,9 +97,9 @@ class Fsdp2 final : public DataParallelMemory {
     for (GatheredUnit& u : units_) u.is_gathered = !u.reshards;  // counted layers too
   }
 
-  void before_loss_backward(Ledger& l) override {
+  void before_loss_backward(Ledger& l, bool loss_inside) override {
     // The root's hook stands at what its forward returned: the loss itself, when the loss is computed inside.
-    if (loss_inside() && !head_is_unit_) prefetch(l, units_.size() - 1);
+    if (loss_inside && !head_is_unit_) prefetch(l, units_.size() - 1);
   }
 
   void before_backward(Ledger& l, const Piece& piece) override {
@@ -180,15 +181,9 @@ class Fsdp2 final : public DataParallelMemory {
       l.mark("step on the host");
       return;
     }
-    double state = 0, largest = 0;
-    for (const GatheredUnit& u : units_) {
-      state += u.bytes.one_state;
-      largest = std::max(largest, u.bytes.one_state);
-    }
-    const bool is_adam = plan_.training.optimizer == Optimizer::adamw || plan_.training.optimizer == Optimizer::adam;
-    if (how_.optimizer_kernel == OptimizerKernel::foreach && is_adam) l.mark("square roots of the second moments", Term::optimizer_temporaries, state);
-    if (how_.optimizer_kernel == OptimizerKernel::loop && is_adam) l.mark("square root of a second moment and its quotient", Term::optimizer_temporaries, 2 * largest);
-    l.mark("step");
+    double state = 0;
+    for (const GatheredUnit& u : units_) state += u.bytes.one_state;
+    mark_step(l, plan_.training, state, largest_state_);
     l.clear(Term::gradients);
   }
 
@@ -196,7 +191,6 @@ class Fsdp2 final : public DataParallelMemory {
   bool appears_in_backward() const { return is_first_step && how_.optimizer_kernel == OptimizerKernel::in_backward; }
   static constexpr std::size_t kRoot = 0, kEmbedding = 1;
 
-  bool loss_inside() const { return how_.loss_in_forward || plan_.training.loss == Loss::chunked; }
   std::size_t unit_of(const Piece& piece) const {
     if (piece.kind == Piece::Kind::embedding) return embedding_unit_;
     if (piece.kind == Piece::Kind::head || units_.size() <= 2) return kRoot;
@@ -288,6 +282,7 @@ class Fsdp2 final : public DataParallelMemory {
   const Switches& how_;
   std::vector<GatheredUnit> units_;  // root, embedding, then the layers' units
   std::size_t embedding_unit_ = kRoot, prefetched_ = 0;
+  double largest_state_ = 0;  // of one tensor
   double table_ = 0;  // gradient of the embedding in the present backward, as it is written
   Count layers_per_unit_ = 1, layers_ = 0;
   bool head_is_unit_ = false, reduces_wider_ = false, casts_output_ = false, syncs_every_ = true, offloads_ = false, accumulates_ = false;

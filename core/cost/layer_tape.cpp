@@ -29,6 +29,11 @@ bool casts_weights(const Plan& plan) {
   return plan.parallel.framework == Framework::pytorch && t.switches.autocast && t.master_weights_dtype.has_value() && !is_sharded && !t.lora;
 }
 
+bool masks_attention(const Plan& plan) {
+  const Count window = plan.model.sliding_window;
+  return plan.training.switches.padding || (window > 0 && window <= plan.training.sequence_length);
+}
+
 double stream_bytes(const Plan& plan) { return casts_weights(plan) ? 4 : compute_bytes(plan); }
 
 namespace {

@@ -30,6 +30,8 @@ double tokens_of_stream(const Plan& plan);
 // Bytes of a value in the type of the arithmetic, and of one in the residual stream (fp32 where autocast runs on fp32 weights).
 double compute_bytes(const Plan& plan);
 double stream_bytes(const Plan& plan);
+// Padding, packing or a window that is reached put a mask on the attention of transformers.
+bool masks_attention(const Plan& plan);
 // Autocast makes 16-bit copies of fp32 weights.
 bool casts_weights(const Plan& plan);
 

@@ -11,7 +11,8 @@ LayerWriter::LayerWriter(const Plan& p, Tape& tape_)
     : plan(p), model(p.model), how(p.training.switches), tape(tape_), T(tokens_per_micro_batch(p)), stream_tokens(tokens_of_stream(p)),
       t(double(p.parallel.tensor)), e(compute_bytes(p)), casts(casts_weights(p)), is_frozen(p.training.lora.has_value()) {
   const bool is_fsdp1_of_accelerate = how.modules == ModuleCode::huggingface && how.fsdp_version == 1 && e < 4 &&
-                                      shards_parameters(p.parallel.data_sharding) && p.parallel.framework == Framework::pytorch;
+                                      shards_parameters(p.parallel.data_sharding) && p.parallel.framework == Framework::pytorch &&
+                                      p.training.master_weights_dtype.has_value();
   casts_inputs = !casts && e < 4 && (how.autocast || is_fsdp1_of_accelerate);
   is_selective = p.training.recompute.kind == RecomputeKind::selective && p.parallel.framework == Framework::pytorch;
   gathers = p.parallel.tensor > 1 && p.parallel.sequence_parallel;
@@ -182,8 +183,8 @@ Ref LayerWriter::attend(Ref q, Ref k, Ref v, double heads, double kv_heads, doub
   const double per_head = T * qk_dim, b = double(plan.training.micro_batch_size), s = double(plan.training.sequence_length);
   const bool is_hf = how.modules == ModuleCode::huggingface;
   const bool is_spelled = plan.training.attention == Attention::eager;
-  // A window that is reached, padding or packing put a mask on SDPA: another kernel, repeated heads, a 16-bit mask a layer.
-  const bool is_masked = !is_spelled && is_hf && !model.mla && (how.padding || (model.sliding_window > 0 && model.sliding_window <= plan.training.sequence_length));
+  // A mask on SDPA: another kernel, repeated heads, a 16-bit copy of the mask a layer.
+  const bool is_masked = !is_spelled && is_hf && !model.mla && masks_attention(plan);
   if (is_spelled || is_masked || how.repeat_kv) {
     k = repeat_heads("keys, repeated", k, kv_heads * per_head, heads * per_head, kv_heads == 1);
     v = repeat_heads("values, repeated", v, kv_heads * T * v_dim, heads * T * v_dim, kv_heads == 1);

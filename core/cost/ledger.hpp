@@ -36,7 +36,7 @@ enum class Term : unsigned char {
   constants,   // tables and buffers that stay between steps
   workspaces,  // of libraries
 };
-inline constexpr std::size_t kTerms = 22;
+inline constexpr std::size_t kTerms = static_cast<std::size_t>(Term::workspaces) + 1;
 
 enum class StepPhase : unsigned char { forward, loss, backward, optimizer };
 template <>
@@ -46,7 +46,7 @@ inline constexpr Count kNoLayer = -1, kEmbeddingLayer = -2;
 
 struct Place {
   StepPhase phase = StepPhase::forward;
-  Count layer = kNoLayer;  // 0-based over the model, or one of the two above
+  Count layer = kNoLayer;  // 0-based over the model, or one of the two constants above
   std::string_view at;     // operation
   Count micro_batch = 0;
 };
@@ -80,6 +80,8 @@ class Ledger {
   void clear(Term term) { add(term, -now[term]); }
   double operator[](Term term) const { return now[term]; }
 
+  // Whether `bytes` more would still not be the highest of their phase, so that nothing has to be marked.
+  bool is_lower(double bytes) const { return !timeline && now.total + bytes <= peaks_[static_cast<std::size_t>(place.phase)].holdings.total; }
   // The present moment counts for the peak of its phase.
   void mark(std::string_view at) {
     if (timeline && now.total > highest_) remember(now.total, at);

@@ -58,6 +58,7 @@ class Megatron final : public DataParallelMemory {
     states_ = whole_blocks(optimizer_state_bytes_per_parameter(p_) * divided);
     // 16-bit gradients are copied to fp32 for the optimizer; the loss scaling of fp16 keeps the copy until the next step.
     wide_gradients_ = g < 4 && master_ > 0 ? whole_blocks(4 * divided) : 0;
+    if (t.offload.optimizer) master_ = states_ = wide_gradients_ = 0;  // on the host, gradients are copied there
     keeps_wide_ = t.parameter_dtype == DType::fp16;
     stream_ = whole_blocks(tokens_of_stream(p_) * double(p_.model.hidden_size) * stream_bytes(p_));
     // Tensors that went between stages and are still referenced: two for each chunk after a step, one while others are on their way.
@@ -75,6 +76,8 @@ class Megatron final : public DataParallelMemory {
       gathered_ += whole * double(p_.parallel.expert);
     if (t.switches.fused_weight_gradients && !is_frozen) stand_ins_ = stand_in_bytes();
   }
+
+  bool ends_like_others() const override { return true; }
 
   void start(Ledger& l) override {
     l.add(Term::parameters, parameters_);

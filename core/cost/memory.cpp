@@ -70,7 +70,7 @@ void fill_states(const Plan& p, const StageParameters& s, const StageParameters&
   const bool has_master = p.training.master_weights_dtype.has_value() && !stores_fp32(p) && stored < 4;
   out.master_term = term(has_master ? 4 : 0, updated, trained.experts, shards_o, p);
   out.optimizer_term = term(optimizer_state_bytes_per_parameter(p), updated, trained.experts, shards_o, p);
-  out.states.parameters = p.training.offload.parameters ? Bytes(0) : out.parameter_term.bytes();
+  out.states.parameters = out.parameter_term.bytes();  // engines that offload them say so themselves
   out.states.gradients = out.gradient_term.bytes();
   out.states.master_weights = p.training.offload.optimizer ? Bytes(0) : out.master_term.bytes();
   out.states.optimizer_states = p.training.offload.optimizer ? Bytes(0) : out.optimizer_term.bytes();
@@ -187,8 +187,8 @@ double layer_passes_in_flight(const Plan& plan, int stage, Count layers) {
 Bytes offloaded_bytes(const Plan& plan, const StageMemory& stage) {
   if (stage.host.value >= 0) return stage.host + (plan.training.offload.activations ? stage.layers_keep : Bytes(0));
   Bytes total;
-  if (plan.training.offload.optimizer) total += stage.master_term.bytes() + stage.optimizer_term.bytes();
-  if (plan.training.offload.parameters) total += stage.parameter_term.bytes();
+  if (plan.training.offload.optimizer || stage.states.parameters.value <= 0) total += stage.master_term.bytes() + stage.optimizer_term.bytes();
+  if (stage.states.parameters.value <= 0) total += stage.parameter_term.bytes();
   if (plan.training.offload.activations) total += stage.layers_keep;
   return total;
 }

@@ -59,14 +59,16 @@ struct StageMemory {
   Place place;       // that moment
   MemoryParts parts;  // the same by part
   Holdings idle;      // what stays between steps
-  double states_absent_before = 0;  // optimizer states in the peak that the first step has not yet
   Bytes host{-1};     // of one rank, where the framework counts its own; negative: what `offload` moves
   Bytes layers_keep;  // the stage's layers of one micro-batch for their backward
   Bytes after_forward, after_backward, between_steps, load, initialize, first_step, save;
 };
 
-// Memory of the fullest rank of every pipeline stage, first to last. `trained`: what of the stages is trained (adapters only
-// under LoRA, else the same as `stages`).
+// what: memory of the fullest rank of every pipeline stage, first to last.
+// formula: states as StateTerm, or counted tensor by tensor where the engine does; peak = max over the step of Σ terms alive.
+// where: `trained`: what of the stages is trained (adapters only under LoRA, else the same as `stages`).
+// source: core/cost/step_memory.hpp and the engines' files.  valid: states count; peak as docs/accuracy.md says.
+// test: tests/core/cost/memory_test.cpp, megatron_memory_test.cpp, deepspeed_memory_test.cpp, tests/core/answer/traces_test.cpp.
 std::vector<StageMemory> stage_memory(const Plan& plan, const std::vector<StageParameters>& stages, const std::vector<StageParameters>& trained,
                                       const MemoryConstants& constants);
 

@@ -96,7 +96,7 @@ PieceBytes piece_bytes(const Plan& p, const TensorList& tensors, const Sharding&
     b.raw_states += copies * states * kept * state_width;
     b.raw_kept_gradients += copies * (s.shards_gradients ? share : n) * (is_wide ? 4 : gradient);
     b.states += copies * states * whole_blocks(kept * state_width);
-    if (x.columns > 1) b.one_state += copies * whole_blocks(kept * state_width);
+    if (x.columns > 1 || how.modules != ModuleCode::huggingface) b.one_state += copies * whole_blocks(kept * state_width);  // the Trainer: norms and biases apart
     if (has_counters && is_adam) b.counters += copies * 512;
     b.gradients += copies * whole_blocks((s.shards_gradients ? share : n) * gradient);
     b.raw_gradients += copies * n * gradient;
@@ -152,7 +152,7 @@ PieceBytes one_flat_parameter(const Plan& p, const PieceBytes& unit) {
   b.gradients = whole_blocks(share * (p.training.lora ? e : element_bytes(p.training.gradient_dtype)));
   b.reduce_input = whole_blocks(share * ranks * element_bytes(how.reduce_dtype));
   b.reduce_output = whole_blocks(share * element_bytes(how.reduce_dtype));
-  if (how.separate_adapter_units && b.trained > 0) {
+  if (how.separate_adapter_units && p.training.lora && b.trained > 0) {
     const double own = std::ceil(b.trained / ranks), state = element_bytes(p.training.optimizer_state_dtype), states = optimizer_state_bytes_per_parameter(p) / state;
     b.flat_gradient = whole_blocks(own * ranks * e);
     b.raw_kept_gradients = own * e;

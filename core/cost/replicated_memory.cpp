@@ -8,10 +8,9 @@ namespace {
 
 class Replicated final : public DataParallelMemory {
  public:
-  Replicated(const Plan& plan, const StagePieces& pieces) : how_(plan.training.switches), micro_batches_(micro_batches(plan)) {
+  Replicated(const Plan& plan, const StagePieces& pieces) : training_(plan.training), how_(plan.training.switches), micro_batches_(micro_batches(plan)) {
     const Parallel& p = plan.parallel;
     syncs_every_ = p.gradient_sync == GradientSync::every;
-    is_adam_ = plan.training.optimizer == Optimizer::adamw || plan.training.optimizer == Optimizer::adam;
     offloads_ = plan.training.offload.optimizer;
     is_distributed_ = p.data * p.context > 1;
     all_ = pieces.embedding;
@@ -61,23 +60,30 @@ class Replicated final : public DataParallelMemory {
 
   void optimizer(Ledger& l) override {
     if (extra_temporaries_ > 0) l.mark("gradients of divided tensors", Term::optimizer_temporaries, extra_temporaries_);
-    if (how_.optimizer_kernel == OptimizerKernel::foreach && is_adam_ && !offloads_) l.mark("square roots of the second moments", Term::optimizer_temporaries, all_.one_state);
-    if (how_.optimizer_kernel == OptimizerKernel::loop && is_adam_ && !offloads_) l.mark("square root of a second moment and its quotient", Term::optimizer_temporaries, 2 * largest_state_);
-    l.mark("step");
+    if (!offloads_) mark_step(l, training_, all_.one_state, largest_state_);
     l.clear(Term::gradients);
   }
 
  private:
   bool appears_in_backward() const { return is_first_step && how_.optimizer_kernel == OptimizerKernel::in_backward; }
 
+  const Training& training_;
   const Switches& how_;
   const Count micro_batches_;
   PieceBytes all_;
   double largest_state_ = 0, extra_temporaries_ = 0, replicated_rows_ = 0;
-  bool syncs_every_ = false, is_distributed_ = false, accumulates_ = false, in_buckets_ = false, moves_into_buckets_ = false, is_adam_ = true, offloads_ = false;
+  bool syncs_every_ = false, is_distributed_ = false, accumulates_ = false, in_buckets_ = false, moves_into_buckets_ = false, offloads_ = false;
 };
 
 }  // namespace
+
+void mark_step(Ledger& l, const Training& training, double one_state, double largest) {
+  const bool is_adam = training.optimizer == Optimizer::adamw || training.optimizer == Optimizer::adam;
+  const OptimizerKernel kernel = training.switches.optimizer_kernel;
+  if (kernel == OptimizerKernel::foreach && is_adam) l.mark("square roots of the second moments", Term::optimizer_temporaries, one_state);
+  if (kernel == OptimizerKernel::loop && is_adam) l.mark("square root of a second moment and its quotient", Term::optimizer_temporaries, 2 * largest);
+  l.mark("step");
+}
 
 std::unique_ptr<DataParallelMemory> replicated_memory(const Plan& plan, const StagePieces& pieces) {
   return std::make_unique<Replicated>(plan, pieces);

@@ -75,12 +75,16 @@ class Walk {
     const Count m = micro_batches(p_);
     const double batch = 2 * whole_blocks(8 * T_);
     l.add(Term::outer_activations, batch);
-    for (Count i = 0; i < m; ++i) {
-      if (i > 1 && i + 1 < m) continue;  // micro-batches between the second and the last are like the second
+    // Micro-batches between the second and the last are like the second, and the last may be (the line over time shows it all the same).
+    const bool ends_alike = !timeline && data_->ends_like_others();
+    const double in_flight = kept_in_flight();
+    bool is_last = false;
+    for (Count i = 0; i < m && !is_last; ++i) {
+      if (i > 1 && i + 1 < m) continue;
       l.micro_batch = i;
-      const bool is_last = i + 1 == m;
+      is_last = i + 1 == m || (i == 1 && ends_alike && is_whole(in_flight) && is_whole(l.now.total));  // fractions round anew each time
       const double before = l.now.total;
-      const double others = is_last && m == 1 ? 0 : i > 0 || m == 1 ? in_flight() : 0;
+      const double others = i > 0 ? in_flight : 0;
       l.add(Term::in_flight, others);
       l.place = {StepPhase::forward, kNoLayer, {}};
       data_->before_micro_batch(l, i == 0, is_last);
@@ -98,6 +102,7 @@ class Walk {
     if (const double own = data_->initialize_peak(); own >= 0) result.initialize = own + constants();
     result.host = data_->host_bytes();
     result.states = data_->states();
+    l.micro_batch = m - 1;
     l.place = {StepPhase::optimizer, kNoLayer, {}};
     data_->optimizer(l);
     l.point();
@@ -126,11 +131,13 @@ class Walk {
     const double d = p_.model.mla ? double(p_.model.mla->qk_rope_head_dim) : double(p_.model.head_dim);
     return 2 * whole_blocks(s * d * stream_bytes(p_));
   }
-  // Arguments of checkpointed layers that they do not keep otherwise: positions, masks of spelled-out attention.
+  // Arguments of checkpointed layers that they do not keep otherwise: positions, masks of spelled-out or masked attention.
   double arguments() const {
-    if (how_.modules != ModuleCode::huggingface || p_.training.recompute.kind == RecomputeKind::none) return 0;
-    const double s = double(p_.training.sequence_length), masks = p_.model.sliding_window > 0 ? 2 : 1;
-    return whole_blocks(8 * s) + (p_.training.attention == Attention::eager ? masks * whole_blocks(e_ * s * s) : 0);
+    if (p_.model.opaque || how_.modules != ModuleCode::huggingface || p_.training.recompute.kind == RecomputeKind::none) return 0;
+    const double b = double(p_.training.micro_batch_size), s = double(p_.training.sequence_length), masks = p_.model.sliding_window_global_every > 0 ? 2 : 1;
+    const bool is_spelled = p_.training.attention == Attention::eager;
+    const double boolean = masks_attention(p_) && !is_spelled ? whole_blocks(b * s * s) : 0;
+    return whole_blocks(8 * s) + boolean + (is_spelled ? masks * whole_blocks(stream_bytes(p_) * b * s * s) : 0);
   }
   double embedding_mask() const {
     return p_.training.hidden_dropout > 0 && p_.model.position == Position::learned && has_embedding_ ? whole_blocks(T_ * double(p_.model.hidden_size)) : 0;
@@ -150,10 +157,12 @@ class Walk {
   const PlayedPiece& played(Count layer) const { return *layers_[std::size_t(layer)].play; }
 
   // What the other micro-batches in flight keep at the stage's deepest point.
-  double in_flight() const {
+  double kept_in_flight() const {
     const double layers = double(layers_.size()), passes = layer_passes_in_flight(p_, stage_, Count(pieces_.layers.size())) - layers;
     return passes <= 0 || p_.training.offload.activations ? 0 : passes * layers_keep_ / layers;
   }
+
+  static bool is_whole(double bytes) { return bytes == std::floor(bytes); }
 
   // A level of a play: what is kept stands as `term`.
   void add(const Level& level, Term term, double sign = 1) {
@@ -167,6 +176,7 @@ class Walk {
     std::size_t module = 0;
     for (const Stretch& s : pieces) {
       mark(s, term);
+      if (!s.ends_before_weight && s.weight.elements <= 0) continue;
       add(s.end, term);
       if (s.ends_before_weight) data_->before_module(ledger_, piece, module);
       if (s.weight.elements > 0 && module++ != staying) data_->after_module(ledger_, piece, module - 1, pass);
@@ -174,6 +184,7 @@ class Walk {
     }
   }
   void mark(const Stretch& s, Term term) {
+    if (ledger_.is_lower(s.highest.total())) return;
     add(s.highest, term);
     ledger_.mark(s.at);
     add(s.highest, term, -1);
@@ -359,7 +370,7 @@ class Walk {
     const bool trained = !p_.training.lora && (!p_.model.tie_word_embeddings || !how_.frozen_embedding);
     const double kept = l[Term::stream], copy = copy_of_head(), hidden = copy > 0 && !how_.loss_recompute ? 2 * kept : kept, again = how_.loss_recompute ? copy : 0;
     const double table = trained ? whole_blocks(e_ * V * double(p_.model.hidden_size)) : 0;
-    data_->before_loss_backward(l);
+    data_->before_loss_backward(l, loss_inside());
     if (!how_.loss_recompute) {
       l.mark("loss of a chunk, backward", Term::logits, 8 * logits_ / n);
       l.add(Term::logits, (e_ - 4) * logits_);
@@ -393,6 +404,7 @@ class Walk {
   void walk_back(const std::vector<Stretch>& stretches, Term term, const Piece& piece, std::size_t modules) {
     for (const Stretch& s : stretches) {
       mark(s, term);
+      if (!s.ends_before_weight && s.weight.elements <= 0) continue;
       add(s.end, term);
       if (s.ends_before_weight) data_->before_module(ledger_, piece, modules - 1);
       if (s.weight.elements > 0) {
@@ -416,7 +428,7 @@ class Walk {
     tied_ = 0;
     if (!has_head_) {
       ledger_.place = {StepPhase::backward, kNoLayer, {}};
-      data_->before_loss_backward(ledger_);
+      data_->before_loss_backward(ledger_, loss_inside());
       return;  // the gradient of what left comes from the next stage, in the place of what left
     }
     if (model_.computes_chunks) chunked_loss_backward();
@@ -426,7 +438,7 @@ class Walk {
 
   void whole_loss_backward() {
     Ledger& l = ledger_;
-    data_->before_loss_backward(l);
+    data_->before_loss_backward(l, loss_inside());
     l.add(Term::logits, loss_.backward - loss_.kept);
     if (how_.loss_parallel && p_.parallel.tensor > 1) l.place.phase = StepPhase::backward;  // its backward is written in Python
     l.mark("loss, backward");
@@ -463,11 +475,17 @@ class Walk {
       Weight w;
       w.elements = V * double(p_.model.hidden_size);
       w.bytes = table;
+      if (p_.model.position == Position::learned && p_.parallel.framework == Framework::pytorch) {
+        Weight positions;
+        positions.elements = double(p_.model.max_position_embeddings + p_.model.extra_position_rows) * double(p_.model.hidden_size);
+        positions.bytes = whole_blocks(positions.elements * type);
+        data_->gradient(l, piece, positions);
+      }
       l.mark("gradient of the embedding", Term::operations, table);
       l.clear(Term::stream);
       if (tied_ > 0) {
         // Two gradients of one table and, where the first is a view, their sum beside them.
-        const double sum = how_.modules == ModuleCode::huggingface ? table : 0;
+        const double sum = how_.modules == ModuleCode::huggingface && !casts_weights(p_) ? table : 0;  // a cast is nobody's view
         l.mark("sum of the table's gradients", Term::operations, table + sum);
         l.free(Term::unsharded_gradients, tied_);
       }

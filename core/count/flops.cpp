@@ -34,15 +34,31 @@ double flops_per_pair(const Model& m) {
   return 4 * a * double(m.head_dim);
 }
 
-ForwardFlops layer_flops(const Model& m, Count layer, double s, double matrix_elements) {
-  const double w = double(m.sliding_window);
-  const double pairs = is_windowed(m, layer, Count(s)) ? w * s - w * w / 2 : s * s / 2;
-  ForwardFlops f;
-  f.linear = Flops(2 * s * matrix_elements);
-  f.attention_full = Flops(flops_per_pair(m) * s * s);
-  f.attention = Flops(flops_per_pair(m) * pairs);
-  return f;
-}
+// The kinds of layers a model has, counted once: dense or with experts, attention windowed or not.
+class LayerFlops {
+ public:
+  LayerFlops(const Model& m, Count sequence_length) : model_(m), sequence_length_(sequence_length) {
+    const double s = double(sequence_length), w = double(m.sliding_window), per_pair = flops_per_pair(m);
+    for (const bool moe : {false, true}) {
+      if (moe && !m.moe) continue;
+      const double matrices = active_matrix_elements(m, moe);
+      for (const bool windowed : {false, true}) {
+        ForwardFlops& f = kinds_[moe][windowed];
+        f.linear = Flops(2 * s * matrices);
+        f.attention_full = Flops(per_pair * s * s);
+        f.attention = Flops(per_pair * (windowed ? w * s - w * w / 2 : s * s / 2));
+      }
+    }
+  }
+  const ForwardFlops& of(Count layer) const {
+    return kinds_[is_moe_layer(model_, layer)][is_windowed(model_, layer, sequence_length_)];
+  }
+
+ private:
+  const Model& model_;
+  const Count sequence_length_;
+  ForwardFlops kinds_[2][2];
+};
 
 }  // namespace
 
@@ -52,43 +68,47 @@ ForwardFlops forward_flops(const Model& m, Count sequence_length) {
     sum.linear = Flops(m.opaque->flops_per_sample / 3);
     return sum;
   }
-  const double s = double(sequence_length);
-  const double dense = active_matrix_elements(m, false), moe = m.moe ? active_matrix_elements(m, true) : 0;
+  const LayerFlops layers(m, sequence_length);
   for (Count i = 0; i < m.num_layers; ++i) {
-    const ForwardFlops f = layer_flops(m, i, s, is_moe_layer(m, i) ? moe : dense);
+    const ForwardFlops& f = layers.of(i);
     sum.linear += f.linear;
     sum.attention_full += f.attention_full;
     sum.attention += f.attention;
   }
-  sum.head = Flops(2 * double(m.hidden_size) * double(m.vocab_size) * s);
+  sum.head = Flops(2 * double(m.hidden_size) * double(m.vocab_size) * double(sequence_length));
   return sum;
 }
 
 TrainingFlops training_flops(const Model& m, Count sequence_length) {
-  const ForwardFlops f = forward_flops(m, sequence_length);
-  return {3 * f.total(), 3 * (f.linear + 2 * f.attention + f.head)};
+  Training training;
+  training.sequence_length = sequence_length;
+  return training_flops(m, training);
 }
 
 TrainingFlops training_flops(const Model& m, const Training& training) {
-  const Count s = training.sequence_length;
-  if (!training.lora || m.opaque) return training_flops(m, s);
-  const ForwardFlops f = forward_flops(m, s);
+  return training_flops(m, training, forward_flops(m, training.sequence_length));
+}
+
+TrainingFlops training_flops(const Model& m, const Training& training, const ForwardFlops& f) {
+  if (!training.lora || m.opaque) return {3 * f.total(), 3 * (f.linear + 2 * f.attention + f.head)};
   const double adapters = stage_adapters(m, *training.lora, Parallel{})[0].dense;
-  const Flops rest = 2 * (f.linear + f.head) + Flops(6 * double(s) * adapters);
+  const Flops rest = 2 * (f.linear + f.head) + Flops(6 * double(training.sequence_length) * adapters);
   return {rest + 3 * f.attention, rest + 6 * f.attention};
 }
 
 Flops recompute_flops(const Model& m, const Training& training, const Parallel& parallel) {
+  return recompute_flops(m, training, parallel, forward_flops(m, training.sequence_length));
+}
+
+Flops recompute_flops(const Model& m, const Training& training, const Parallel& parallel, const ForwardFlops& whole) {
   const Recompute& r = training.recompute;
   if (r.kind == RecomputeKind::none) return Flops(0);
-  const Count s = training.sequence_length, pieces = pieces_of(parallel);
-  const ForwardFlops whole = forward_flops(m, s);
   if (r.kind == RecomputeKind::selective)
     return parallel.framework == Framework::pytorch ? 0.55 * (whole.linear + whole.attention) : whole.attention;
   if (r.kind == RecomputeKind::full) return whole.linear + whole.attention;
   const Count step = r.kind == RecomputeKind::every ? std::max<Count>(r.n, 1) : 1;
-  const double dense = m.opaque ? 0 : active_matrix_elements(m, false),
-               moe = m.moe && !m.opaque ? active_matrix_elements(m, true) : 0;
+  const Count pieces = pieces_of(parallel);
+  const LayerFlops layers_of_kind(m, training.sequence_length);
   Flops sum;
   for (Count piece = 0; piece < pieces; ++piece) {
     const LayerRange layers = piece_layers(m, pieces, piece);
@@ -98,8 +118,7 @@ Flops recompute_flops(const Model& m, const Training& training, const Parallel& 
       continue;
     }
     for (Count i = 0; i < again; ++i) {
-      const Count layer = layers.begin + i * step;
-      const ForwardFlops f = layer_flops(m, layer, double(s), is_moe_layer(m, layer) ? moe : dense);
+      const ForwardFlops& f = layers_of_kind.of(layers.begin + i * step);
       sum += f.linear + f.attention;
     }
   }

@@ -37,6 +37,7 @@ TrainingFlops training_flops(const Model& model, Count sequence_length);
 // The same for a recipe: under LoRA the frozen matrices have no weight gradient (2 × forward instead of 3 ×) and the adapters
 // add 3·2·s·r·(in + out) per target.  [lora21] §4.2
 TrainingFlops training_flops(const Model& model, const Training& training);
+TrainingFlops training_flops(const Model& model, const Training& training, const ForwardFlops& forward);  // of forward_flops
 
 // what: extra forward work that recomputation adds, FLOPs per sequence through the whole model (0 for none).
 // formula: `selective`: the attention core, in PyTorch what its per-operator policy repeats, 0.55 of a forward (every second matrix
@@ -44,5 +45,6 @@ TrainingFlops training_flops(const Model& model, const Training& training);
 // (parameters.hpp). The head is never repeated.
 // source: [korthikanti22] §5; [megatron-lm] recompute_method.  valid: count.  test: flops_test.cpp.
 Flops recompute_flops(const Model& model, const Training& training, const Parallel& parallel);
+Flops recompute_flops(const Model& model, const Training& training, const Parallel& parallel, const ForwardFlops& forward);
 
 }  // namespace wireplan

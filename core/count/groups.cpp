@@ -276,6 +276,18 @@ Count group_size(const Plan& plan, GroupKind kind) {
   return members_of(plan, kind, view_of(plan.parallel, kind), 0).count;
 }
 
+std::array<Count, kNames<GroupKind>.size()> group_sizes(const Plan& plan) {
+  View view = view_of(plan.parallel, GroupKind::data);
+  const Sizes dense = view.sizes, experts = expert_sizes(plan.parallel);
+  std::array<Count, kNames<GroupKind>.size()> sizes{};
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const GroupKind kind = static_cast<GroupKind>(i);
+    view.sizes = is_expert_kind(kind) ? experts : dense;
+    sizes[i] = members_of(plan, kind, view, 0).count;
+  }
+  return sizes;
+}
+
 std::vector<int> group_ranks(const Plan& plan, GroupKind kind, int rank) {
   const Members m = members_of(plan, kind, view_of(plan.parallel, kind), rank);
   std::vector<int> ranks;
@@ -291,7 +303,7 @@ GroupShape group_shape(const Plan& plan, GroupKind kind) {
   const View view = view_of(p, kind);
   const bool placed = p.placement.size() == static_cast<std::size_t>(world);
   GroupShape shape = placed ? placed_shape(plan, kind, view, world, gpus) : plain_shape(plan, kind, view, world, gpus);
-  shape.ranks = static_cast<int>(group_size(plan, kind));
+  shape.ranks = static_cast<int>(members_of(plan, kind, view, 0).count);
   shape.per_node = static_cast<int>(longest(shape.local));
   return shape;
 }

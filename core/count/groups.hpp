@@ -1,6 +1,7 @@
 // Which ranks talk to each other: the process groups of a layout, and how they lie on nodes and GPUs.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "core/describe/plan.hpp"
@@ -42,6 +43,8 @@ struct GroupShape {
 
 // n of the groups of `kind`, without looking at the machine. Exact.
 Count group_size(const Plan& plan, GroupKind kind);
+// Of all kinds, by GroupKind.
+std::array<Count, kNames<GroupKind>.size()> group_sizes(const Plan& plan);
 
 // what: shape of the groups of `kind` under plan.parallel.order and placement. Rank r sits on GPU placement[r] (or r); GPU index
 // i is GPU i mod gpus_per_node of node i div gpus_per_node.

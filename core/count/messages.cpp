@@ -16,7 +16,7 @@ TensorList without_buffers(const TensorList& list) {
 
 }  // namespace
 
-StageTraffic::StageTraffic(const Plan& p, Count stage) : plan(p) {
+StageTraffic::StageTraffic(const Plan& p, Count stage) : plan(p), sizes_(group_sizes(p)) {
   const Model& model = p.model;
   const Parallel& parallel = p.parallel;
   const Training& training = p.training;
@@ -30,7 +30,6 @@ StageTraffic::StageTraffic(const Plan& p, Count stage) : plan(p) {
   is_first = layers.embeddings > 0;
   is_last = layers.heads > 0;
   experts_apart = model.moe && !(parallel.expert == 1 && parallel.expert_tensor == parallel.tensor);
-  for (std::size_t i = 0; i < sizes_.size(); ++i) sizes_[i] = group_size(p, static_cast<GroupKind>(i));
 
   const Storage storage = storage_of(model, parallel.framework);
   const double rows = double(padded_vocabulary(model, parallel.framework, parallel.tensor));
@@ -67,22 +66,27 @@ bool StageTraffic::is_moe(Count layer) const {
 void StageTraffic::add(std::string_view name, Collective collective, GroupKind group, Phase phase, double bytes,
                        double calls, Element element, bool overlappable, bool merge) {
   if (ranks(group) <= 1 || !(bytes > 0) || !(calls > 0)) return;
-  int sizes = 0;
-  Message* last = nullptr;
-  for (Message& m : messages) {
-    if (m.phase != phase || m.group != group || m.collective != collective || m.element != element || m.name != name)
-      continue;
-    if (merge && m.bytes.value == bytes) {
+  const auto is_like = [&](const Message& m) {
+    return m.phase == phase && m.group == group && m.collective == collective && m.element == element && m.name == name;
+  };
+  if (merge) {
+    for (Message& m : messages) {
+      if (m.bytes.value != bytes || !is_like(m)) continue;
       m.calls += calls;
       return;
     }
-    ++sizes;
-    last = &m;
-  }
-  if (merge && sizes >= kMostSizes) {
-    last->bytes = Bytes((last->bytes.value * last->calls + bytes * calls) / (last->calls + calls));
-    last->calls += calls;
-    return;
+    int sizes = 0;
+    Message* last = nullptr;
+    for (Message& m : messages) {
+      if (!is_like(m)) continue;
+      ++sizes;
+      last = &m;
+    }
+    if (sizes >= kMostSizes) {
+      last->bytes = Bytes((last->bytes.value * last->calls + bytes * calls) / (last->calls + calls));
+      last->calls += calls;
+      return;
+    }
   }
   messages.push_back({name, collective, group, phase, Bytes(bytes), calls, overlappable, element});
 }
@@ -128,10 +132,12 @@ std::vector<Message> stage_messages(const Plan& plan, Count stage) {
 
 namespace {
 
-double bytes_sent(const Plan& plan, const std::vector<Message>& messages) {
+using GroupSizes = std::array<Count, kNames<GroupKind>.size()>;
+
+double bytes_sent(const GroupSizes& sizes, const std::vector<Message>& messages) {
   double sum = 0;
   for (const Message& m : messages)
-    sum += m.bytes.value * m.calls * bus_factor(m.collective, static_cast<int>(group_size(plan, m.group)));
+    sum += m.bytes.value * m.calls * bus_factor(m.collective, static_cast<int>(sizes[static_cast<std::size_t>(m.group)]));
   return sum;
 }
 
@@ -141,11 +147,12 @@ std::vector<Message> step_messages(const Plan& plan) {
   std::vector<Message> busiest = stage_messages(plan, 0);
   const Count stages = plan.parallel.pipeline;
   if (stages <= 1) return busiest;
-  double most = bytes_sent(plan, busiest);
+  const GroupSizes sizes = group_sizes(plan);
+  double most = bytes_sent(sizes, busiest);
   // First, second and last stage differ (ends, dense first layers); the ones between are like the second.
   for (Count stage = 1; stage < stages; stage += std::max<Count>(stages - 2, 1)) {
     std::vector<Message> messages = stage_messages(plan, stage);
-    const double sent = bytes_sent(plan, messages);
+    const double sent = bytes_sent(sizes, messages);
     if (sent > most) {
       most = sent;
       busiest = std::move(messages);

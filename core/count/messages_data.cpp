@@ -46,7 +46,7 @@ Element gradient_element(const StageTraffic& t) {
   const Training& training = t.plan.training;
   const auto& details = training.details;
   if (details && details->reduce_dtype) return element_of(*details->reduce_dtype);
-  if (training.lora && details && details->adapter_dtype) return element_of(*details->adapter_dtype);
+  if (training.lora) return element_of(training.switches.adapter_dtype);
   return element_of(training.gradient_dtype);
 }
 
@@ -62,8 +62,7 @@ void add_broadcasts(StageTraffic& t) {
 }
 
 void add_pytorch(StageTraffic& t) {
-  const auto& details = t.plan.training.details;
-  const double cap = details && details->bucket_bytes ? double(*details->bucket_bytes) : kBucketBytes;
+  const double cap = double(t.plan.training.switches.bucket_bytes);
   const double first = cap == kBucketBytes ? kFirstBucketBytes : cap;
   const Element element = gradient_element(t);
   const bool overlappable = t.plan.parallel.overlap.gradient_reduce;

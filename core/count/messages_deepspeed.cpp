@@ -112,7 +112,7 @@ void add_stage3_scalars(StageTraffic& t, const DeepSpeedSettings& settings, cons
 
 // All gathers of some like micro-batches, the shares of forward and backward of equal size each.
 void add_gathers(StageTraffic& t, Zero3Replay& replay, Zero3Pass pass, double times) {
-  replay.run(pass);
+  const Zero3Trace& trace = replay.trace(pass);
   const Element element = t.activation;
   const bool overlappable = t.plan.parallel.overlap.parameter_gather;
   const auto add = [&](const Gathers& g, GroupKind group, std::string_view forward, std::string_view backward) {
@@ -124,8 +124,8 @@ void add_gathers(StageTraffic& t, Zero3Replay& replay, Zero3Pass pass, double ti
             g.backward_elements * bytes_of(element) / g.backward_calls, g.backward_calls * times, element,
             overlappable);
   };
-  add(replay.calls(), GroupKind::data, "zero3-all-gather-forward", "zero3-all-gather-backward");
-  add(replay.calls_inside(), GroupKind::secondary, "zero3-all-gather-forward-secondary",
+  add(trace.calls, GroupKind::data, "zero3-all-gather-forward", "zero3-all-gather-backward");
+  add(trace.calls_inside, GroupKind::secondary, "zero3-all-gather-forward-secondary",
       "zero3-all-gather-backward-secondary");
 }
 

@@ -26,8 +26,7 @@ Halves halves_of(const StageTraffic& t) {
 }
 
 bool is_loss_parallel(const Training& training, Framework framework) {
-  if (training.details && training.details->loss_parallel) return *training.details->loss_parallel;
-  return framework != Framework::pytorch || training.implementation.compare(0, 11, "huggingface") != 0;
+  return framework != Framework::pytorch || training.switches.loss_parallel;
 }
 
 // Norm weights see only a slice of the sequence, so their gradients are summed over the tensor group. Megatron sums them in one
@@ -35,11 +34,10 @@ bool is_loss_parallel(const Training& training, Framework framework) {
 // unsummed gradients three times more, and adds one vector with a norm per tensor (seen in [framework-traces], foreach kernels).
 void add_norm_gradients(StageTraffic& t) {
   const Parallel& p = t.plan.parallel;
-  const auto& details = t.plan.training.details;
+  const Switches& how = t.plan.training.switches;
   const bool sharded = p.framework == Framework::pytorch &&
                        (shards_parameters(p.data_sharding) || p.data_sharding == DataSharding::zero2);
-  const Element element = sharded && details && details->reduce_dtype ? element_of(*details->reduce_dtype)
-                                                                      : element_of(t.plan.training.gradient_dtype);
+  const Element element = element_of(sharded ? how.reduce_dtype : t.plan.training.gradient_dtype);
   if (p.framework != Framework::pytorch) {
     double elements = norm_elements(t.head) + double(t.layers.dense) * norm_elements(t.dense_layer);
     if (t.layers.moe > 0) elements += double(t.layers.moe) * norm_elements(t.moe_layer);
@@ -47,7 +45,7 @@ void add_norm_gradients(StageTraffic& t) {
           elements * bytes_of(element), 1, element, false);
     return;
   }
-  const bool clips = !sharded && details && details->gradient_clipping.value_or(false);
+  const bool clips = !sharded && how.gradient_clipping;
   const double calls = sharded ? double(t.syncs) : clips ? 4 : 1;
   if (clips) {
     double tensors = tensors_of(t.embedding) + tensors_of(t.head) + double(t.layers.dense) * tensors_of(t.dense_layer);

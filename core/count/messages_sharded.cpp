@@ -23,11 +23,10 @@ struct Unit {
 class ShardedTraffic {
  public:
   explicit ShardedTraffic(StageTraffic& traffic)
-      : t(traffic), details(traffic.plan.training.details ? *traffic.plan.training.details : Details{}) {
-    const Training& training = t.plan.training;
-    version1 = details.fsdp_version && *details.fsdp_version == 1;
+      : t(traffic), how(traffic.plan.training.switches) {
+    version1 = how.fsdp_version == 1;
     kept = t.plan.parallel.data_sharding == DataSharding::zero2;
-    reduce = details.reduce_dtype ? element_of(*details.reduce_dtype) : element_of(training.gradient_dtype);
+    reduce = element_of(how.reduce_dtype);
     group = t.plan.parallel.data_sharding == DataSharding::hsdp ? GroupKind::shard : GroupKind::data;
   }
 
@@ -41,7 +40,7 @@ class ShardedTraffic {
 
  private:
   StageTraffic& t;
-  const Details details;
+  const Switches& how;
   bool version1 = false, kept = false;
   Element reduce = Element::fp32;
   GroupKind group = GroupKind::data;
@@ -73,7 +72,7 @@ class ShardedTraffic {
         u.reduce_bytes += padded(x, t.ranks(group)) * bytes_of(reduce);
       }
       // A flat parameter that mixes adapters and base reduces whole.
-      if (version1 && details.fsdp_use_orig_params.value_or(false) && trained.size() > 0)
+      if (version1 && how.fsdp_use_orig_params && trained.size() > 0)
         u.reduce_bytes = u.gather_bytes / bytes_of(t.activation) * bytes_of(reduce);
     }
     return u;
@@ -124,7 +123,7 @@ class ShardedTraffic {
   }
 
   void add_by_blocks() {
-    const bool by_parts = details.fsdp_units.value_or(FsdpUnits::blocks) == FsdpUnits::embedding_blocks_head;
+    const bool by_parts = how.fsdp_units == FsdpUnits::embedding_blocks_head;
     if (!by_parts)
       emit_root(joined(t.embedding, t.head));
     else if (!t.plan.model.tie_word_embeddings || !t.is_first || !t.is_last) {
@@ -134,7 +133,7 @@ class ShardedTraffic {
                         ? std::max<Count>(t.plan.parallel.fsdp_unit.layers, 1)
                         : 1;
     const Unit dense = layer_unit(false), moe = t.layers.moe > 0 ? layer_unit(true) : Unit{};
-    const bool last_kept = !details.reshard_last_unit.value_or(true);
+    const bool last_kept = !how.reshard_last_unit;
     Unit open;
     for (Count i = 0, held = 0; i < t.layers.total(); ++i) {
       open += t.is_moe(i) ? moe : dense;
@@ -162,13 +161,13 @@ class ShardedTraffic {
     if (tied)
       for (const Tensor& x : t.embedding) (x.cut == Cut::rows ? unit : rest).add(x);
     if (rest.size() > 0) emit(unit_of(rest, tied ? t.trained_embedding : TensorList{}, false), 1, false);
-    const bool again = t.plan.training.loss == Loss::chunked && details.loss_recompute.value_or(false) && !kept;
+    const bool again = t.plan.training.loss == Loss::chunked && how.loss_recompute && !kept;
     emit(unit_of(unit, t.trained_head, false), 1, again);
   }
 
   // Clipping: FSDP1 sums one number, FSDP2 (DTensor) one per trained tensor.
   void add_norm() {
-    if (!details.gradient_clipping.value_or(false)) return;
+    if (!how.gradient_clipping) return;
     const Element element = version1 ? Element::fp32 : element_of(t.plan.training.gradient_dtype);
     double tensors = tensors_of(t.trained_embedding) + tensors_of(t.trained_head) +
                      double(t.layers.dense) * tensors_of(t.trained_dense_layer);

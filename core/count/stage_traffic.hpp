@@ -50,7 +50,7 @@ class StageTraffic {
     for (std::size_t i = list.size(); i-- > 0;)
       visit(list[i].rows * list[i].columns, list[i].copies, list[i].part == Part::expert);
   }
-  std::array<Count, kNames<GroupKind>.size()> sizes_{};
+  const std::array<Count, kNames<GroupKind>.size()> sizes_;
 };
 
 constexpr Element element_of(DType t) {  // formats below 16 bit travel as 16 bit

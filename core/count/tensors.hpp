@@ -4,6 +4,7 @@
 // Notation: h a k d f V E f_e as in describe/model.hpp; t tensor, e expert, e_t expert_tensor.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 
@@ -30,14 +31,14 @@ enum class Cut : unsigned char { whole, rows, kv_rows, qkv_rows, columns, expert
 
 enum class Module : unsigned char { own, with_previous };  // a bias belongs to the module of its weight
 
-struct Tensor {
-  Part part = Part::norm;
-  Cut cut = Cut::whole;
-  Module module = Module::own;
-  double rows = 0, columns = 1;
-  double copies = 1;        // equal tensors of this shape (experts stored one by one)
-  signed char target = -1;  // LoraTarget whose adapter sits on it, -1: none
-  bool is_buffer = false;   // counted as a parameter, but neither trained nor sharded (correction bias of a router)
+struct Tensor {  // sizes without a default, so that an empty list costs next to nothing
+  Part part;
+  Cut cut;
+  Module module;
+  double rows, columns;
+  double copies;       // equal tensors of this shape (experts stored one by one)
+  signed char target;  // LoraTarget whose adapter sits on it, -1: none
+  bool is_buffer = false;  // counted as a parameter, but neither trained nor sharded (correction bias of a router)
   double elements() const { return rows * columns * copies; }
 };
 
@@ -55,6 +56,13 @@ Storage storage_of(const Model& model, Framework framework);
 // A fixed list: no allocation, 40 is more than any layer accepted by validate() has.
 class TensorList {
  public:
+  TensorList() {}
+  TensorList(const TensorList& o) : count_(o.count_) { std::copy(o.begin(), o.end(), items_.begin()); }
+  TensorList& operator=(const TensorList& o) {
+    count_ = o.count_;
+    std::copy(o.begin(), o.end(), items_.begin());
+    return *this;
+  }
   void add(Tensor t) {
     if (count_ < items_.size()) items_[count_++] = t;
   }
@@ -66,7 +74,7 @@ class TensorList {
   const Tensor& operator[](std::size_t i) const { return items_[i]; }
 
  private:
-  std::array<Tensor, 40> items_{};
+  std::array<Tensor, 40> items_;
   std::size_t count_ = 0;
 };
 

@@ -4,10 +4,62 @@
 
 namespace wireplan {
 
+const Zero3Trace& Zero3Replay::trace(Zero3Pass pass) {
+  if (pass == Zero3Pass::later && later_is_first_) pass = Zero3Pass::first;
+  const Zero3Trace& found = traces_[std::size_t(pass)];
+  if (!found.uses.empty()) return found;
+  if (pass == Zero3Pass::first || pass == Zero3Pass::later) {
+    if (accumulates_) trace(Zero3Pass::deciding);
+    replay(Zero3Pass::first);
+    later_is_first_ = leaves_what_it_found();
+    if (accumulates_ && !later_is_first_) replay(Zero3Pass::later);  // begins with what the first leaves
+    return traces_[std::size_t(later_is_first_ ? Zero3Pass::first : pass)];
+  } else {
+    replay(pass);
+  }
+  return found;
+}
+
+// After `first`: gathered is what was when it began.
+bool Zero3Replay::leaves_what_it_found() const {
+  return settings_.recent && secondary_ranks_ <= 1 &&
+         std::all_of(parameters_.begin(), parameters_.end(), [](const Parameter& p) { return p.present == p.persists && !(p.present && p.is_copy) && !p.is_saved && !p.in_flight; });
+}
+
+void Zero3Replay::replay(Zero3Pass pass) {
+  begin(pass);
+  Zero3Trace& t = traces_[std::size_t(pass)];
+  t.alive_before = alive_;
+  t.uses.reserve(decisions_.size() + 1);
+  Zero3Use use;
+  const bool is_steady = pass == Zero3Pass::first || pass == Zero3Pass::later;
+  const auto highest = [&](Zero3Moment& m) {
+    const double beside = is_steady ? secondary_ : 0;
+    m = {std::max(m.peak, peak_ + beside), alive_ + beside};
+  };
+  for (const Zero3Event& e : events_) {
+    peak_ = alive_;
+    if (e.is_fetch) {
+      execute_fetch(e);
+      highest(use.before);
+      continue;
+    }
+    execute_release(e);
+    highest(use.release);
+    use.place = e.place;
+    use.tensor = e.tensor;
+    t.uses.push_back(use);
+    use = {};
+  }
+  use.release = use.before;
+  t.uses.push_back(use);
+  t.alive = alive_;
+  t.secondary = secondary_;
+  t.calls = calls_;
+  t.calls_inside = calls_inside_;
+}
+
 void Zero3Replay::begin(Zero3Pass pass) {
-  const bool decides_apart = accumulates_ && (pass == Zero3Pass::first || pass == Zero3Pass::later);
-  if (decides_apart && !has_decided_) run(Zero3Pass::deciding);
-  if (pass == Zero3Pass::later && !has_first_) run(Zero3Pass::first);
   live_ = 0;  // counted anew in every micro-batch, whatever is gathered
   if (pass != Zero3Pass::later) {
     alive_ = secondary_ = 0;
@@ -25,25 +77,11 @@ void Zero3Replay::begin(Zero3Pass pass) {
   }
   for (Parameter& p : parameters_) p.recent = -1;
   pass_ = pass;
-  has_decided_ = has_decided_ || pass != Zero3Pass::recording;
-  has_first_ = has_first_ || pass == Zero3Pass::first;
-  event_ = queue_ = 0;
+  queue_ = 0;
   step_ = 0;
-  peak_ = alive_;
   groups_.clear();
   members_.clear();
   calls_ = calls_inside_ = Gathers{};
-}
-
-const Zero3Event* Zero3Replay::next() {
-  if (event_ == events_.size()) return nullptr;
-  const Zero3Event& e = events_[event_++];
-  peak_ = alive_;
-  if (e.is_fetch)
-    execute_fetch(e);
-  else
-    execute_release(e);
-  return &e;
 }
 
 // Gathers wanted_: those with a secondary shard inside their group, the others over all ranks.

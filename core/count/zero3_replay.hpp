@@ -14,6 +14,7 @@
 // Kind: count. Test: tests/core/count/traces_test.cpp, tests/core/cost/deepspeed_memory_test.cpp.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -44,35 +45,40 @@ struct Zero3Event {
   Zero3Part part = Zero3Part::forward;
 };
 
+// Bytes gathered. In a steady step secondary shards (zero_hpz_partition_size) are included, which every forward makes anew; in the
+// first they are there from the beginning.
+struct Zero3Moment {
+  double peak = 0;   // at the highest
+  double alive = 0;  // at the end
+};
+
+// A release of a module with parameters, and all events since the one before (everything after the last: `tensor` -1).
+struct Zero3Use {
+  std::int32_t place = Zero3Event::kRoot;
+  signed char tensor = -1;
+  Zero3Moment before, release;
+};
+
 struct Gathers {
   double forward_calls = 0, forward_elements = 0, backward_calls = 0, backward_elements = 0;
+};
+
+// One micro-batch.
+struct Zero3Trace {
+  double alive_before = 0;           // bytes gathered when it begins, without secondary shards
+  std::vector<Zero3Use> uses;
+  double alive = 0, secondary = 0;   // when it ends: bytes gathered, persistent parameters included, and beside them secondary shards
+  Gathers calls, calls_inside;       // over all ranks, and inside a secondary group
 };
 
 class Zero3Replay {
  public:
   Zero3Replay(const StageTraffic& traffic, const DeepSpeedSettings& settings);
 
-  // Starts a micro-batch. `first` and `later` replay what has to come before them where it has not been.
-  void begin(Zero3Pass pass);
-  // Executes the next event; null when the micro-batch is over.
-  const Zero3Event* next();
-  // The one that next() would execute.
-  const Zero3Event* upcoming() const { return event_ < events_.size() ? &events_[event_] : nullptr; }
-  void run(Zero3Pass pass) {
-    begin(pass);
-    while (next()) {
-    }
-  }
+  // What a micro-batch does; each is replayed once.
+  const Zero3Trace& trace(Zero3Pass pass);
 
-  double peak() const { return peak_; }              // most bytes gathered during the last event
-  double alive() const { return alive_; }            // bytes gathered after it, persistent parameters included
-  double secondary() const { return secondary_; }    // beside them, secondary shards (zero_hpz_partition_size)
   double persistent() const { return persistent_; }  // bytes of the persistent parameters, gathered between steps too
-  std::size_t events() const { return events_.size(); }  // of one micro-batch
-
-  // Calls of the current micro-batch, over all ranks and inside a secondary group.
-  const Gathers& calls() const { return calls_; }
-  const Gathers& calls_inside() const { return calls_inside_; }
 
  private:
   struct Parameter {
@@ -113,13 +119,17 @@ class Zero3Replay {
   std::vector<Group> groups_;
   std::vector<std::int32_t> members_, wanted_;
 
+  std::array<Zero3Trace, 4> traces_;  // by Zero3Pass; without uses: not yet replayed
+  bool later_is_first_ = false;
   Zero3Pass pass_ = Zero3Pass::recording;
-  bool has_decided_ = false, has_first_ = false;
-  std::size_t event_ = 0, queue_ = 0;
+  std::size_t queue_ = 0;
   std::int32_t step_ = 0;
   double live_ = 0, alive_ = 0, peak_ = 0, persistent_ = 0, secondary_ = 0;
   Gathers calls_, calls_inside_;
 
+  void begin(Zero3Pass pass);
+  void replay(Zero3Pass pass);
+  bool leaves_what_it_found() const;
   void add_tensors(const TensorList& list);
   Layer add_layer(const TensorList& list);
   void build_order(const StageTraffic& t);

@@ -7,9 +7,7 @@ namespace wireplan {
 namespace {
 
 // transformers registers the norms of a layer after its matrices: decides where partitions are cut.
-bool norms_come_last(const Training& training) {
-  return training.implementation.empty() || training.implementation.compare(0, 11, "huggingface") == 0;
-}
+bool norms_come_last(const Training& training) { return training.switches.modules == ModuleCode::huggingface; }
 
 }  // namespace
 

@@ -190,6 +190,14 @@ void check_recompute(Checks& check, const Plan& plan) {
                  " layers there are. Nearest: " + text_of(layers));
 }
 
+void check_loss_chunks(Checks& check, const Plan& plan) {
+  const auto& details = plan.training.details;
+  const Count sequence = plan.training.sequence_length;
+  if (!details || !details->loss_chunks || *details->loss_chunks <= sequence) return;
+  check.fail("training.details.loss_chunks", text_of(*details->loss_chunks), "at most sequence_length, " + text_of(sequence),
+             "loss_chunks " + text_of(*details->loss_chunks) + " cuts a sequence of " + text_of(sequence) + " tokens into more pieces than it has. Nearest: " + text_of(sequence));
+}
+
 // Every number the rules divide by or multiply is positive and small enough for products of two to be exact.
 bool is_computable(const Plan& plan) {
   const Model& m = plan.model;
@@ -220,6 +228,7 @@ Errors validate_between(const Plan& plan) {
   check_groups(check, plan);
   if (plan.training.lora) check_lora(check, plan);
   check_recompute(check, plan);
+  check_loss_chunks(check, plan);
   return errors;
 }
 

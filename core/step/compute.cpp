@@ -1,11 +1,9 @@
 #include "core/step/compute.hpp"
 
-#include <algorithm>
-
 #include "core/base/math.hpp"
 #include "core/cost/layer_tape.hpp"
-#include "core/count/parameters.hpp"
 #include "core/cost/memory.hpp"
+#include "core/count/parameters.hpp"
 
 namespace wireplan {
 
@@ -97,21 +95,26 @@ Seconds launch_time(const Plan& p, const EfficiencyConstants& k, Count index, do
 }  // namespace
 
 SequenceWork sequence_work(const Plan& p) {
-  return {forward_flops(p.model, p.training.sequence_length), recompute_flops(p.model, p.training, p.parallel)};
+  const ForwardFlops forward = forward_flops(p.model, p.training.sequence_length);
+  return {forward, recompute_flops(p.model, p.training, p.parallel, forward)};
 }
 
-ComputeCost stage_compute(const Plan& p, const SequenceWork& work, Count index, const StageParameters& stage, double trained, bool is_last, const EfficiencyConstants& k) {
-  ComputeCost cost;
+ComputeRates compute_rates(const Plan& p, const EfficiencyConstants& k) {
   const Gpu& g = p.cluster.node.gpu;
+  const auto rate = [&](DType type) { return matrix_peak(g, type) * matrix_efficiency(g, type, p.cluster.node.power_limit_w, k); };
+  // Linear layers multiply in the dtype of the parameters; attention and head stay 16-bit.
+  const DType type = p.training.parameter_dtype, wide = type == DType::fp16 || type == DType::fp32 ? type : DType::bf16;
+  const FlopsPerSecond matrix = rate(type);
+  return {matrix, wide == type ? matrix : rate(wide), g.hbm * k.memory, optimizer_state_bytes_per_parameter(p)};
+}
+
+ComputeCost stage_compute(const Plan& p, const SequenceWork& work, const ComputeRates& rates, Count index, const StageParameters& stage, double trained, bool is_last,
+                          const EfficiencyConstants& k) {
+  ComputeCost cost;
   const double b = static_cast<double>(p.training.micro_batch_size);
   const double t = static_cast<double>(p.parallel.tensor), c = static_cast<double>(p.parallel.context);
-  const BytesPerSecond memory = g.hbm * k.memory;
-  // Peak of the dtype the linear layers multiply in; attention and head stay 16-bit.
-  const FlopsPerSecond peak = matrix_peak(g, p.training.parameter_dtype);
-  const DType wide = p.training.parameter_dtype == DType::fp16 || p.training.parameter_dtype == DType::fp32 ? p.training.parameter_dtype : DType::bf16;
-  const FlopsPerSecond peak16 = matrix_peak(g, wide);
-  const FlopsPerSecond rate = peak * matrix_efficiency(g, p.training.parameter_dtype, p.cluster.node.power_limit_w, k);
-  const FlopsPerSecond rate16 = peak16 * matrix_efficiency(g, wide, p.cluster.node.power_limit_w, k);
+  const BytesPerSecond memory = rates.memory;
+  const FlopsPerSecond rate = rates.matrix, rate16 = rates.matrix16;
 
   const double layers = layers_per_micro_batch(p.parallel, stage.layers);
   cost.launch = launch_time(p, k, index, layers);
@@ -157,7 +160,7 @@ ComputeCost stage_compute(const Plan& p, const SequenceWork& work, Count index, 
 
   // Optimizer: reads and writes master weights and states of the rank's share once, writes 16-bit weights, reads gradients.
   const double shares = shards_optimizer(p.parallel.data_sharding) ? static_cast<double>(shard_ranks(p)) : 1;
-  const double states = optimizer_state_bytes_per_parameter(p), gradient = element_bytes(p.training.gradient_dtype);
+  const double states = rates.state_bytes, gradient = element_bytes(p.training.gradient_dtype);
   const double master = p.training.master_weights_dtype ? 4 : 0;
   const double stored = p.training.parameter_dtype == DType::fp32 ? 4 : 2;
   const double norm_share = shards_gradients(p.parallel.data_sharding) ? shares : 1;

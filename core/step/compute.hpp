@@ -64,8 +64,18 @@ struct ComputeCost {
 struct SequenceWork { ForwardFlops forward; Flops recomputed; };
 SequenceWork sequence_work(const Plan& plan);
 
+// What a rank of any stage computes at: matrix products in the type of the linear layers and in 16 bit, memory; and the optimizer
+// states of a trained parameter.
+struct ComputeRates {
+  FlopsPerSecond matrix, matrix16;
+  BytesPerSecond memory;
+  double state_bytes = 0;
+};
+ComputeRates compute_rates(const Plan& plan, const EfficiencyConstants& k);
+
 // `index`: the stage, first 0. `trained`: parameters of the stage that are trained on this rank. Valid after validate(plan) passed; a rate the preset does not
 // state counts as no time (the estimate warns).
-ComputeCost stage_compute(const Plan& plan, const SequenceWork& work, Count index, const StageParameters& stage, double trained, bool is_last, const EfficiencyConstants& k);
+ComputeCost stage_compute(const Plan& plan, const SequenceWork& work, const ComputeRates& rates, Count index, const StageParameters& stage, double trained, bool is_last,
+                          const EfficiencyConstants& k);
 
 }  // namespace wireplan

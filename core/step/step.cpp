@@ -102,17 +102,17 @@ Bytes offload_traffic(const Plan& p, const StageParameters& stage, const StagePa
 }  // namespace
 
 StepCost step_cost(const Plan& p, const PreparedCluster& cluster, const std::vector<StageParameters>& stages, const std::vector<StageParameters>& trained,
-                   const EfficiencyConstants& k) {
+                   const SequenceWork& work, const EfficiencyConstants& k) {
   StepCost cost;
   const double m = static_cast<double>(micro_batches(p));
 
   // The slowest stage sets the pace, the sum of all fills the pipe.
   Seconds slowest;
   cost.stages.reserve(stages.size());
-  const SequenceWork work = sequence_work(p);
+  const ComputeRates rates = compute_rates(p, k);
   for (std::size_t i = 0; i < stages.size(); ++i) {
     const bool has_head = p.model.opaque ? i + 1 == stages.size() : stage_layers(p.model, p.parallel, static_cast<Count>(i)).heads > 0;
-    cost.stages.push_back(stage_compute(p, work, static_cast<Count>(i), stages[i], trained[i].total(), has_head, k));
+    cost.stages.push_back(stage_compute(p, work, rates, static_cast<Count>(i), stages[i], trained[i].total(), has_head, k));
     const ComputeCost& c = cost.stages.back();
     cost.stage_sum += c.forward + c.backward;
     if (c.forward + c.backward > slowest) {

@@ -44,6 +44,6 @@ struct StepCost {
 // Valid after validate(plan) passed; every number is finite and not negative.
 // Parts are exclusive: compute + exposed + bubble + optimizer + host + offload + straggler = time.value.
 StepCost step_cost(const Plan& plan, const PreparedCluster& cluster, const std::vector<StageParameters>& stages, const std::vector<StageParameters>& trained,
-                   const EfficiencyConstants& efficiency);
+                   const SequenceWork& work, const EfficiencyConstants& efficiency);
 
 }  // namespace wireplan

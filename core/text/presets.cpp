@@ -198,7 +198,7 @@ bool read_scenario(Reader& r, std::string_view id, const Presets& presets) {
 
 Implementation variant_of(Implementation implementation, std::string_view architecture, std::string_view release, Kernels kernels) {
   for (const Variant& v : implementation.variants) {
-    if (!v.architecture.empty() && v.architecture != architecture) continue;
+    if (!v.architecture.empty() && architecture.find(v.architecture) == std::string_view::npos) continue;
     if (v.kernels && *v.kernels != kernels) continue;
     const bool is_dated = !v.from.empty() || !v.until.empty();
     if (is_dated && (release.empty() || release < v.from || (!v.until.empty() && release >= v.until))) continue;

@@ -34,6 +34,35 @@ std::vector<int> read_placement(Reader& r) {
   return placement;
 }
 
+// The keys of a DeepSpeed configuration that decide anything here; DeepSpeed has more, and they are its own matter.
+void check_deepspeed(Reader& r, const Json& json) {
+  constexpr double kMost = 1e15;  // elements; beyond any model
+  Reader top(r.log(), json, r.path("deepspeed"));
+  const Json* given = top.stated("zero_optimization");
+  if (given == nullptr) return;
+  Reader zero(r.log(), *given, top.path("zero_optimization"));
+  for (const std::string_view key : {"reduce_bucket_size", "stage3_prefetch_bucket_size", "stage3_max_live_parameters", "stage3_max_reuse_distance",
+                                     "stage3_param_persistence_threshold", "sub_group_size", "zero_hpz_partition_size"}) {
+    const Json* size = zero.stated(key);
+    if (size == nullptr || *size == "auto") continue;
+    const double value = size->is_number() ? size->get<double>() : -1;
+    if (!(value >= 0 && value <= kMost))
+      zero.fail(key, *size, "0 to 1e15, or \"auto\"",
+                zero.path(key) + " " + value_text(*size) + " is no number of elements. Nearest: " + (value > kMost ? "1e15" : "\"auto\""));
+  }
+  bool flag = false;
+  for (const std::string_view key : {"overlap_comm", "round_robin_gradients", "contiguous_gradients", "reduce_scatter", "memory_efficient_linear"})
+    zero.read_stated(key, flag);
+  for (const std::string_view key : {"offload_optimizer", "offload_param"}) {
+    const Json* offload = zero.stated(key);
+    if (offload == nullptr) continue;
+    Reader o(r.log(), *offload, zero.path(key));
+    const Json* device = o.stated("device");
+    if (device != nullptr && *device != "cpu" && *device != "nvme" && *device != "none")
+      o.fail_type("device", *device, "cpu | nvme | none");
+  }
+}
+
 }  // namespace
 
 Parallel read_parallel(Reader& r, ParallelStated& stated) {
@@ -67,9 +96,10 @@ Parallel read_parallel(Reader& r, ParallelStated& stated) {
   }
   r.read_name("moe_dispatcher", p.moe_dispatcher);
   if (const Json* json = r.stated("deepspeed")) {
-    if (json->is_object())
+    if (json->is_object()) {
       p.deepspeed = dump_json_compact(*json);
-    else
+      check_deepspeed(r, *json);
+    } else
       r.fail_type("deepspeed", *json, "null, or a DeepSpeed configuration");
   }
   // Rules that hang on a field with an error of its own would only confuse.

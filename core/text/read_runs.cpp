@@ -20,11 +20,11 @@ constexpr std::size_t kShownErrors = 10;
 constexpr double kLeast = 1e-18, kMost = 1e18;
 bool is_sound(double value) { return value == 0 || (std::fabs(value) >= kLeast && std::fabs(value) <= kMost); }
 
-// Reads a measured number. Absent and null are no error.
-bool read_sound(Reader& r, std::string_view key, double& out) {
+// Reads a measured number, none but differences below 0. Absent and null are no error.
+bool read_sound(Reader& r, std::string_view key, double& out, bool is_difference = false) {
   double value = 0;
   if (!r.read_stated(key, value)) return false;
-  if (!is_sound(value)) {
+  if (!is_sound(value) || (value < 0 && !is_difference)) {
     r.fail(key, Json(value), "0, or 1e-18 to 1e18", r.path(key) + " is out of range: " + value_text(Json(value)));
     return false;
   }
@@ -53,7 +53,7 @@ struct RowReader {
       const auto metric = static_cast<Metric>(i);
       const bool is_read_below = metric >= Metric::states_parameters;
       double value = 0;
-      if (!is_read_below && read_sound(r, name, value)) run.measured.push_back({metric, value});
+      if (!is_read_below && read_sound(r, name, value, metric == Metric::after_forward)) run.measured.push_back({metric, value});
     }
     if (const Json* states = r.stated("states")) {
       Reader s(log, *states, r.path("states"));
@@ -94,12 +94,15 @@ struct RowReader {
     ReadLog log;
     Reader r(log, json, "event");
     PeakPlace place;
-    if (!r.read_name("phase", place.phase)) log.add({"event.phase", "", names_listed<PeakPhase>(), "event has no phase that is known"});
+    if (!r.read_name("phase", place.phase)) log.add({"event.phase", "", names_listed<StepPhase>(), "event has no phase that is known"});
     if (const Json* layer = r.stated("layer")) {
       Count number = -1;
+      const Count layers = run.plan->model.opaque ? run.plan->model.opaque->units : run.plan->model.num_layers;
       if (*layer == "embedding") place.layer = number;
-      else if (layer->is_number() && r.read("layer", number)) place.layer = number;
-      // Other places ("head") have no number to compare.
+      else if (*layer == "head") place.layer.reset();  // has no number to compare
+      else if (r.read("layer", number) && (number < 0 || number >= layers))
+        r.fail("layer", *layer, "0 to " + std::to_string(layers - 1) + ", embedding or head", "event.layer " + value_text(*layer) + " is not one of " + std::to_string(layers) + " layers");
+      else place.layer = number;
     }
     if (log.errors.empty()) run.event = place;
     else leave_out(log.finished(), "event");
@@ -130,10 +133,18 @@ struct RowReader {
       else if (*outcome == "fits") run.outcome = Outcome::fits;
       else reasons.push_back("outcome " + value_text(*outcome) + " is neither \"oom\" nor \"fits\"");
     }
-    r.read_stated("rank", run.rank);
-    r.read_stated("stage", run.stage);
+    read_place(r, "rank", total_gpus(run.plan->cluster), run.rank);
+    read_place(r, "stage", run.plan->parallel.pipeline, run.stage);
     const bool has_any = !run.measured.empty() || run.event || run.collectives || run.outcome != Outcome::unknown;
     if (!has_any && reasons.empty()) reasons.push_back("nothing was measured that can be compared");
+  }
+
+  // Whose memory a row is.
+  void read_place(Reader& r, std::string_view key, Count count, int& out) {
+    Count value = 0;
+    if (!r.read_stated(key, value)) return;
+    if (value >= 0 && value < count) out = static_cast<int>(value);
+    else r.fail(key, Json(value), "0 to " + std::to_string(count - 1), std::string(key) + ' ' + std::to_string(value) + " is not one of " + std::to_string(count));
   }
 
   void read_collective_run(Reader& r, const Json& cluster, Run& run) {
@@ -178,6 +189,7 @@ struct RowReader {
       read_collective_run(r, *cluster, run);
     else
       reasons.push_back("it has neither a plan nor a cluster with a collective");
+    if (!run.collective && !log.errors.empty()) leave_out(log.finished(), "");
     return run;
   }
 };

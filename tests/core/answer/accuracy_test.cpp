@@ -41,12 +41,12 @@ TEST_CASE("regret: what choosing by the prediction costs") {
 }
 
 TEST_CASE("places of the peak") {
-  CHECK(is_same_place({PeakPhase::loss, {}}, {PeakPhase::loss, {}}));
-  CHECK_FALSE(is_same_place({PeakPhase::loss, {}}, {PeakPhase::backward, {}}));
-  CHECK(is_same_place({PeakPhase::backward, 4}, {PeakPhase::backward, 5}));
-  CHECK(is_same_place({PeakPhase::backward, 0}, {PeakPhase::backward, -1}));  // the embedding is before layer 0
-  CHECK_FALSE(is_same_place({PeakPhase::backward, 4}, {PeakPhase::backward, 6}));
-  CHECK(is_same_place({PeakPhase::backward, 4}, {PeakPhase::backward, {}}));
+  CHECK(is_same_place({StepPhase::loss, {}}, {StepPhase::loss, {}}));
+  CHECK_FALSE(is_same_place({StepPhase::loss, {}}, {StepPhase::backward, {}}));
+  CHECK(is_same_place({StepPhase::backward, 4}, {StepPhase::backward, 5}));
+  CHECK(is_same_place({StepPhase::backward, 0}, {StepPhase::backward, -1}));  // the embedding is before layer 0
+  CHECK_FALSE(is_same_place({StepPhase::backward, 4}, {StepPhase::backward, 6}));
+  CHECK(is_same_place({StepPhase::backward, 4}, {StepPhase::backward, {}}));
 }
 
 TEST_CASE("every metric of a run, of the stage it names") {

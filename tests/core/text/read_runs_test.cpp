@@ -65,7 +65,7 @@ TEST_CASE("runs: the place of the peak and the collectives") {
   CHECK(runs.runs[0].collectives->at(0).element == Element::fp32);
   CHECK(runs.runs[0].event->layer == -1);
   CHECK(runs.runs[1].collectives->empty());
-  CHECK(runs.runs[1].event->phase == PeakPhase::forward);
+  CHECK(runs.runs[1].event->phase == StepPhase::forward);
   CHECK(runs.runs[1].event->layer == 3);
   CHECK_FALSE(runs.runs[2].event->layer);
 }
@@ -84,6 +84,16 @@ TEST_CASE("runs: lines that are no rows are errors with their line") {
   std::string many;
   for (int i = 0; i < 50; ++i) many += "?\n";
   CHECK(errors_of(many).size() == 10);
+}
+
+TEST_CASE("runs: a place that the plan does not have, and values that nothing can measure, are named") {
+  CHECK(reason_of(row(R"("measured":{"allocated_bytes":5},"rank":8)")) == "rank 8 is not one of 8");
+  CHECK(reason_of(row(R"("measured":{"allocated_bytes":5},"stage":-1)")) == "stage -1 is not one of 1");
+  CHECK(reason_of(row(R"("measured":{"allocated_bytes":5},"rank":"first")")).find("rank must be a whole number") == 0);
+  CHECK(reason_of(row(R"("measured":{"allocated_bytes":5},"event":{"phase":"forward","layer":12})")).find("event.layer 12 is not one of 12 layers") == 0);
+  CHECK(reason_of(row(R"("measured":{"allocated_bytes":5},"event":{"phase":"forward","layer":[]})")).find("event.layer must be a whole number") == 0);
+  CHECK(reason_of(row(R"("measured":{"allocated_bytes":-5})")).find("measured.allocated_bytes is out of range") == 0);
+  CHECK(runs_of(row(R"("measured":{"after_forward_bytes":-5})")).skipped.empty());  // a difference
 }
 
 TEST_CASE("runs: what cannot be used is named, the rest is read") {
