@@ -52,10 +52,9 @@ class DeepSpeedStep final : public DataParallelMemory {
     is_last_ = is_last;
     if (!replay_) return;
     // The first step of a run records the order of modules; later micro-batches of it have it, but nothing stays gathered yet.
-    trace_ = &replay_->trace(is_first_step ? (is_first ? Zero3Pass::recording : Zero3Pass::deciding) : is_first ? Zero3Pass::first : Zero3Pass::later);
-    use_ = 0;
-    is_released_ = true;
-    follow(l, "all-gather", trace_->alive_before);
+    replay_->begin(is_first_step ? (is_first ? Zero3Pass::recording : Zero3Pass::deciding) : is_first ? Zero3Pass::first : Zero3Pass::later);
+    use_.reset();
+    follow(l, "all-gather", replay_->alive());
   }
 
   void before_forward(Ledger& l, const Piece& piece) override {
@@ -103,12 +102,12 @@ class DeepSpeedStep final : public DataParallelMemory {
     }
     buckets_.end_backward();
     hold(l, "last reduction");
-    while (trace_ && use_ < trace_->uses.size()) release(l);
+    while (has_use()) release(l);
   }
   void optimizer(Ledger& l) override {
     Zero3Remains remains;
-    if (trace_) remains = {trace_->alive - replay_->persistent(), trace_->secondary};
-    const double highest = zero_optimizer_peak(zero_, is_first_step, remains) + l[Term::constants] - scalars_ + l[Term::kept_logits];
+    if (replay_) remains = {replay_->alive() - replay_->persistent(), replay_->secondary()};
+    const double highest = zero_optimizer_peak(zero_, is_first_step, remains) + l[Term::constants] - scalars_ + l[Term::kept_logits] + l[Term::outer_activations];
     l.mark("step", Term::optimizer_temporaries, std::max(0.0, highest - l.now.total));
     l.free(Term::gradient_buckets, held_);
     held_ = 0;
@@ -126,26 +125,31 @@ class DeepSpeedStep final : public DataParallelMemory {
 
   // Whether the next event is the release of a module.
   bool is_release(int place, int tensor) const {
-    return !is_released_ && trace_->uses[use_].place == place && trace_->uses[use_].tensor == tensor;
+    return use_ && is_fetched_ && use_->place == place && use_->tensor == tensor;
   }
   // Everything that comes before the release of a module: its own fetch, and those of the modules without parameters on the way.
   void run_to_release(Ledger& l, int place, int tensor) {
-    while (trace_ && use_ < trace_->uses.size()) {
+    while (has_use()) {
       fetch(l);
       if (is_release(place, tensor)) return;
       release(l);
     }
   }
+  bool has_use() {
+    if (use_ || !replay_) return use_.has_value();
+    use_ = replay_->next_use();
+    is_fetched_ = false;
+    return use_.has_value();
+  }
   void fetch(Ledger& l) {
-    if (is_released_) pass(l, trace_->uses[use_].before);
-    is_released_ = false;
+    if (!is_fetched_) pass(l, use_->before);
+    is_fetched_ = true;
   }
   void release(Ledger& l) {
-    if (!trace_ || use_ >= trace_->uses.size()) return;
+    if (!has_use()) return;
     fetch(l);
-    pass(l, trace_->uses[use_].release);
-    ++use_;
-    is_released_ = true;
+    pass(l, use_->release);
+    use_.reset();
   }
   void pass(Ledger& l, const Zero3Moment& moment) {
     if (moment.peak <= 0 && moment.alive <= 0) return;
@@ -174,9 +178,8 @@ class DeepSpeedStep final : public DataParallelMemory {
   ZeroPlan zero_;
   ZeroBuckets buckets_;
   std::optional<Zero3Replay> replay_;
-  const Zero3Trace* trace_ = nullptr;  // of the present micro-batch
-  std::size_t use_ = 0;                // next of it
-  bool is_released_ = true;            // what comes before its release is still to come
+  std::optional<Zero3Use> use_;  // the next release of the present micro-batch
+  bool is_fetched_ = false;      // what comes before it has been counted
   std::vector<signed char> dense_, moe_, head_;  // first tensor of each module
   std::vector<double> held_weights_;  // of the layer whose backward runs, by module
   const bool is_reentrant_;

@@ -152,9 +152,13 @@ class Fsdp2 final : public DataParallelMemory {
     if (plan_.parallel.tensor > 1 && plan_.parallel.framework == Framework::pytorch && table_ > 0) {  // this rank's rows are cut out of the embedding's whole gradient
       GatheredUnit& u = units_[embedding_unit_];
       const double share = table_ / double(plan_.parallel.tensor);
-      l.mark("cut of the embedding's gradient", Term::operations, share);
-      l.add(Term::unsharded_gradients, share - table_);
-      u.fresh += share - table_;
+      if (reduces_) {
+        l.mark("cut of the embedding's gradient", Term::operations, share);
+        l.add(Term::unsharded_gradients, share - table_);
+        u.fresh += share - table_;
+      } else {
+        uncut_ = table_ - share;  // kept as it is
+      }
       table_ = 0;
     }
     if (!(head_is_unit_ && embedding_unit_ != kRoot)) reduce(l, kRoot);
@@ -235,8 +239,9 @@ class Fsdp2 final : public DataParallelMemory {
 
   // Gradients kept whole over micro-batches, in the type of the reduction.
   double kept_whole(const GatheredUnit& u) const {
-    return u.bytes.whole_gradients * (reduces_wider_ ? element_bytes(how_.reduce_dtype) / compute_bytes(plan_) : 1);
+    return u.bytes.whole_gradients * widening();
   }
+  double widening() const { return reduces_wider_ ? element_bytes(how_.reduce_dtype) / compute_bytes(plan_) : 1; }
 
   void reduce(Ledger& l, std::size_t index) {
     GatheredUnit& u = units_[index];
@@ -245,7 +250,7 @@ class Fsdp2 final : public DataParallelMemory {
     if (u.trained <= 0) return;
     if (!reduces_) {  // the gradients stay whole, in the type of the reduction
       if (reduces_wider_) {
-        const double wide = is_first_ ? kept_whole(u) : 0;
+        const double wide = is_first_ ? kept_whole(u) + (index == embedding_unit_ ? uncut_ * widening() : 0) : 0;
         l.add(Term::unsharded_gradients, wide);
         l.mark("gradients kept whole");
         l.free(Term::unsharded_gradients, u.fresh);
@@ -284,6 +289,7 @@ class Fsdp2 final : public DataParallelMemory {
   std::size_t embedding_unit_ = kRoot, prefetched_ = 0;
   double largest_state_ = 0;  // of one tensor
   double table_ = 0;  // gradient of the embedding in the present backward, as it is written
+  double uncut_ = 0;  // of it, rows of other ranks that stay with gradients kept whole
   Count layers_per_unit_ = 1, layers_ = 0;
   bool head_is_unit_ = false, reduces_wider_ = false, casts_output_ = false, syncs_every_ = true, offloads_ = false, accumulates_ = false;
   bool is_first_ = true, reduces_ = true;

@@ -89,7 +89,7 @@ Ref LayerWriter::linear(std::string_view result, Ref x, double tokens, double in
     o.forward_scratch = o.backward_scratch = e * in * out;
     o.inputs[0].kept = o.inputs[0].kept || how.keeps_quantised_inputs;
   }
-  if (casts) o.weight.cast_bytes = 2 * n;
+  if (casts) o.weight.cast_bytes = 2 * in * out;  // that of a bias only autocast holds, to the end of forward: left out
   o.is_cached = is_selective && !bias && ++products_ % 2 == 1;  // of a product and a bias in one the policy does not know
   const Ref y = add(o, result, tokens * out, e);
   if (!plan.training.lora || target == kNoTarget) return y;
@@ -216,7 +216,7 @@ Ref LayerWriter::gather_tokens(Ref x, double width) {
 
 Ref LayerWriter::scatter_tokens(Ref x, double width) {
   if (!gathers) return x;
-  return add({.name = "scatter of tokens", .inputs = {Input{x}}}, "tokens of this rank", stream_tokens * width, element(x));
+  return add({.name = "scatter of tokens", .inputs = {Input{x}}, .is_cached = is_selective}, "tokens of this rank", stream_tokens * width, element(x));
 }
 
 }  // namespace wireplan

@@ -73,7 +73,11 @@ class Walk {
     StepMemory result;
     result.between_steps = l.now;
     const Count m = micro_batches(p_);
-    const double batch = 2 * whole_blocks(8 * T_);
+    // The Trainer fetches the batches of a step first, counts their labels and holds both to its end; the loop around DeepSpeed
+    // holds one tensor, tokens and labels at once.
+    const bool is_deepspeed = p_.parallel.framework == Framework::deepspeed;
+    const bool is_trainer = how_.modules == ModuleCode::huggingface && p_.parallel.framework == Framework::pytorch, holds_batches = is_trainer || is_deepspeed;
+    const double batch = (is_deepspeed ? 1 : 2) * whole_blocks(8 * T_) * (is_trainer ? double(m) : 1) + (is_trainer ? 512 : 0);
     l.add(Term::outer_activations, batch);
     // Micro-batches between the second and the last are like the second, and the last may be (the line over time shows it all the same).
     const bool ends_alike = !timeline && data_->ends_like_others();
@@ -97,7 +101,7 @@ class Walk {
       l.free(Term::in_flight, others);
       if (is_last) result.after_backward = l.now.total;
     }
-    l.free(Term::outer_activations, batch);
+    if (!holds_batches) l.free(Term::outer_activations, batch);
     result.layers_keep = layers_keep_;
     if (const double own = data_->initialize_peak(); own >= 0) result.initialize = own + constants();
     result.host = data_->host_bytes();
@@ -105,6 +109,7 @@ class Walk {
     l.micro_batch = m - 1;
     l.place = {StepPhase::optimizer, kNoLayer, {}};
     data_->optimizer(l);
+    if (holds_batches) l.free(Term::outer_activations, batch);
     l.point();
     for (StepPhase phase : {StepPhase::forward, StepPhase::loss, StepPhase::backward, StepPhase::optimizer}) result.peaks[std::size_t(phase)] = l.peak(phase);
     return result;
@@ -335,8 +340,10 @@ class Walk {
   bool loss_inside() const { return how_.loss_in_forward || model_.computes_chunks; }
   // Scalars and the shifted labels that the loss keeps.
   double loss_leftovers() const {
-    const double b = double(p_.training.micro_batch_size), labels = b > 1 ? T_ : T_ + 1;  // of one sequence: a view of the padded ones
-    return 512 + (how_.modules == ModuleCode::huggingface ? 512 + whole_blocks(8 * labels) : 0);
+    return 512 + (how_.modules == ModuleCode::huggingface ? 512 + labels() : model_.computes_chunks ? 0 : 512);
+  }
+  double labels() const {  // of one sequence: a view of the padded ones
+    return how_.modules == ModuleCode::huggingface ? whole_blocks(8 * (p_.training.micro_batch_size > 1 ? T_ : T_ + 1)) : 0;
   }
 
   // Chunks of the sequence: each chunk's head and loss run again in backward (loss_recompute), or the list of all logits is made first
@@ -371,6 +378,7 @@ class Walk {
     const double kept = l[Term::stream], copy = copy_of_head(), hidden = copy > 0 && !how_.loss_recompute ? 2 * kept : kept, again = how_.loss_recompute ? copy : 0;
     const double table = trained ? whole_blocks(e_ * V * double(p_.model.hidden_size)) : 0;
     data_->before_loss_backward(l, loss_inside());
+    l.add(Term::outer_activations, 512);  // the gradient of the loss
     if (!how_.loss_recompute) {
       l.mark("loss of a chunk, backward", Term::logits, 8 * logits_ / n);
       l.add(Term::logits, (e_ - 4) * logits_);
@@ -439,9 +447,10 @@ class Walk {
   void whole_loss_backward() {
     Ledger& l = ledger_;
     data_->before_loss_backward(l, loss_inside());
+    l.free(Term::outer_activations, labels());  // the selection's backward is done with them
     l.add(Term::logits, loss_.backward - loss_.kept);
     if (how_.loss_parallel && p_.parallel.tensor > 1) l.place.phase = StepPhase::backward;  // its backward is written in Python
-    l.mark("loss, backward");
+    l.mark("loss, backward", Term::outer_activations, labels() > 0 && p_.parallel.framework == Framework::deepspeed ? 512 : 0);
     l.add(Term::logits, whole_blocks(loss_.gradient) - loss_.backward);
     l.place = {StepPhase::backward, kNoLayer, {}};
     l.free(Term::logits, head_->result_bytes);
@@ -494,7 +503,7 @@ class Walk {
     }
     l.clear(Term::stream);
     l.clear(Term::logits);
-    l.free(Term::outer_activations, (has_head_ ? loss_leftovers() : 0) + embedding_mask());
+    l.free(Term::outer_activations, (has_head_ ? loss_leftovers() + (model_.computes_chunks ? 512 : -labels()) : 0) + embedding_mask());
     data_->end_of_backward(l);
     l.point();
   }

@@ -51,7 +51,8 @@ StageTraffic::StageTraffic(const Plan& p, Count stage) : plan(p), sizes_(group_s
   } else {
     trained_dense_layer = dense_layer;
     trained_moe_layer = moe_layer;
-    trained_embedding = embedding;
+    for (const Tensor& x : embedding)  // a frozen table; learned positions are trained
+      if (!training.switches.frozen_embedding || x.cut != Cut::rows) trained_embedding.add(x);
     trained_head = head;
   }
   messages.reserve(24);

@@ -111,8 +111,7 @@ void add_stage3_scalars(StageTraffic& t, const DeepSpeedSettings& settings, cons
 }
 
 // All gathers of some like micro-batches, the shares of forward and backward of equal size each.
-void add_gathers(StageTraffic& t, Zero3Replay& replay, Zero3Pass pass, double times) {
-  const Zero3Trace& trace = replay.trace(pass);
+void add_gathers(StageTraffic& t, const Zero3Replay& replay, double times) {
   const Element element = t.activation;
   const bool overlappable = t.plan.parallel.overlap.parameter_gather;
   const auto add = [&](const Gathers& g, GroupKind group, std::string_view forward, std::string_view backward) {
@@ -124,8 +123,8 @@ void add_gathers(StageTraffic& t, Zero3Replay& replay, Zero3Pass pass, double ti
             g.backward_elements * bytes_of(element) / g.backward_calls, g.backward_calls * times, element,
             overlappable);
   };
-  add(trace.calls, GroupKind::data, "zero3-all-gather-forward", "zero3-all-gather-backward");
-  add(trace.calls_inside, GroupKind::secondary, "zero3-all-gather-forward-secondary",
+  add(replay.calls(), GroupKind::data, "zero3-all-gather-forward", "zero3-all-gather-backward");
+  add(replay.calls_inside(), GroupKind::secondary, "zero3-all-gather-forward-secondary",
       "zero3-all-gather-backward-secondary");
 }
 
@@ -134,8 +133,10 @@ void add_stage3(StageTraffic& t, const DeepSpeedSettings& settings) {
   const double size = bytes_of(element), n = t.ranks(GroupKind::data), m = double(t.micro_batches);
   const Overlap& overlap = t.plan.parallel.overlap;
   Zero3Replay replay(t, settings);
-  add_gathers(t, replay, Zero3Pass::first, 1);
-  if (m > 1) add_gathers(t, replay, Zero3Pass::later, m - 1);
+  replay.run(Zero3Pass::first);
+  add_gathers(t, replay, 1);
+  if (m > 1 && !replay.leaves_what_it_found()) replay.run(Zero3Pass::later);
+  if (m > 1) add_gathers(t, replay, m - 1);
   std::vector<double> sizes;  // in gradient order
   t.in_gradient_order([&](double elements, double copies, bool) {
     sizes.insert(sizes.end(), static_cast<std::size_t>(copies), elements);

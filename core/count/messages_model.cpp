@@ -31,7 +31,7 @@ bool is_loss_parallel(const Training& training, Framework framework) {
 
 // Norm weights see only a slice of the sequence, so their gradients are summed over the tensor group. Megatron sums them in one
 // call a step; DTensor one by one, in the optimizer or, under FSDP, before each reduction. Clipping without FSDP reads the
-// unsummed gradients three times more, and adds one vector with a norm per tensor (seen in [framework-traces], foreach kernels).
+// unsummed gradients three times more; either way it adds one vector with a norm per tensor (seen in [framework-traces], foreach).
 void add_norm_gradients(StageTraffic& t) {
   const Parallel& p = t.plan.parallel;
   const Switches& how = t.plan.training.switches;
@@ -47,11 +47,12 @@ void add_norm_gradients(StageTraffic& t) {
   }
   const bool clips = !sharded && how.gradient_clipping;
   const double calls = sharded ? double(t.syncs) : clips ? 4 : 1;
-  if (clips) {
+  if (how.gradient_clipping) {
+    const Element norm = element_of(t.plan.training.gradient_dtype);
     double tensors = tensors_of(t.embedding) + tensors_of(t.head) + double(t.layers.dense) * tensors_of(t.dense_layer);
     if (t.layers.moe > 0) tensors += double(t.layers.moe) * tensors_of(t.moe_layer);
-    t.add("gradient-norm", Collective::all_reduce, GroupKind::tensor, Phase::optimizer, tensors * bytes_of(element), 1,
-          element, false);
+    t.add("gradient-norm", Collective::all_reduce, GroupKind::tensor, Phase::optimizer, tensors * bytes_of(norm), 1,
+          norm, false);
   }
   const auto add = [&](const TensorList& list, double layers) {
     for (const Tensor& x : list) {
@@ -95,13 +96,15 @@ void add_tensor_parallel(StageTraffic& t) {
   const double first = t.layers.embeddings, last = t.layers.heads;
   const double again_out =
       halves.recomputed - (pytorch ? halves.recomputed_layers : 0);  // outputs of recomputed blocks
+  // Per-operator checkpointing keeps what the reduce-scatters return; gathers run again.
+  const bool per_operator = pytorch && t.plan.training.recompute.kind == RecomputeKind::selective;
   const auto add = [&](std::string_view name, Collective collective, Phase phase, double calls) {
     t.add(name, collective, GroupKind::tensor, phase, bytes, calls * m, t.activation, overlappable);
   };
   if (p.sequence_parallel) {
     add("tensor-all-gather-forward", Collective::all_gather, Phase::forward, halves.forward + last);
     add("tensor-reduce-scatter-forward", Collective::reduce_scatter, Phase::forward, halves.forward + first);
-    add("tensor-all-gather-recompute", Collective::all_gather, Phase::backward, halves.recomputed);
+    add("tensor-all-gather-recompute", Collective::all_gather, Phase::backward, per_operator ? halves.forward : halves.recomputed);
     add("tensor-reduce-scatter-recompute", Collective::reduce_scatter, Phase::backward, again_out);
     add("tensor-all-gather-backward", Collective::all_gather, Phase::backward,
         halves.forward + first + (pytorch ? 0 : halves.forward + last));

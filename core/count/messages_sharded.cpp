@@ -63,7 +63,8 @@ class ShardedTraffic {
       const bool apart = x.part == Part::expert && t.experts_apart;
       const double ranks = t.ranks(apart ? GroupKind::expert_data : group);
       (apart ? u.expert_gather_bytes : u.gather_bytes) += padded(x, ranks) * gather_bytes(x, is_layer);
-      if (!t.plan.training.lora)
+      const bool is_frozen = how.frozen_embedding && x.part == Part::embedding && x.cut == Cut::rows;
+      if (!t.plan.training.lora && !is_frozen)
         (apart ? u.expert_reduce_bytes : u.reduce_bytes) += padded(x, ranks) * bytes_of(reduce);
     }
     if (t.plan.training.lora) {

@@ -84,7 +84,7 @@ Zero3Replay::Layer Zero3Replay::add_layer(const TensorList& list) {
 void Zero3Replay::fetch(int place, int module, Zero3Part part) {
   Owner& m = modules_[std::size_t(module)];
   const std::int32_t step = std::int32_t(passed_.size()) - 1;
-  events_.push_back({module, 0, place, m.tensor, true, part});
+  events_.push_back({module, place, m.tensor, true, part});
   if (module != kNothing) {
     for (std::int32_t& use : m.uses) {
       if (use >= 0) continue;
@@ -98,7 +98,7 @@ void Zero3Replay::fetch(int place, int module, Zero3Part part) {
 
 void Zero3Replay::release(int place, int module, Zero3Part part) {
   const Owner& m = modules_[std::size_t(module)];
-  events_.push_back({module, std::int32_t(decisions_.size()), place, m.tensor, false, part});
+  events_.push_back({module, place, m.tensor, false, part});
   decisions_.resize(decisions_.size() + std::size_t(m.end - m.begin), open);
 }
 

@@ -4,62 +4,37 @@
 
 namespace wireplan {
 
-const Zero3Trace& Zero3Replay::trace(Zero3Pass pass) {
-  if (pass == Zero3Pass::later && later_is_first_) pass = Zero3Pass::first;
-  const Zero3Trace& found = traces_[std::size_t(pass)];
-  if (!found.uses.empty()) return found;
-  if (pass == Zero3Pass::first || pass == Zero3Pass::later) {
-    if (accumulates_) trace(Zero3Pass::deciding);
-    replay(Zero3Pass::first);
-    later_is_first_ = leaves_what_it_found();
-    if (accumulates_ && !later_is_first_) replay(Zero3Pass::later);  // begins with what the first leaves
-    return traces_[std::size_t(later_is_first_ ? Zero3Pass::first : pass)];
-  } else {
-    replay(pass);
-  }
-  return found;
-}
-
-// After `first`: gathered is what was when it began.
 bool Zero3Replay::leaves_what_it_found() const {
-  return settings_.recent && secondary_ranks_ <= 1 &&
+  return pass_ == Zero3Pass::first && settings_.recent && secondary_ranks_ <= 1 &&
          std::all_of(parameters_.begin(), parameters_.end(), [](const Parameter& p) { return p.present == p.persists && !(p.present && p.is_copy) && !p.is_saved && !p.in_flight; });
 }
 
-void Zero3Replay::replay(Zero3Pass pass) {
-  begin(pass);
-  Zero3Trace& t = traces_[std::size_t(pass)];
-  t.alive_before = alive_;
-  t.uses.reserve(decisions_.size() + 1);
-  Zero3Use use;
-  const bool is_steady = pass == Zero3Pass::first || pass == Zero3Pass::later;
+std::optional<Zero3Use> Zero3Replay::next_use() {
+  if (event_ == events_.size()) return std::nullopt;
+  const bool is_steady = pass_ == Zero3Pass::first || pass_ == Zero3Pass::later;
   const auto highest = [&](Zero3Moment& m) {
     const double beside = is_steady ? secondary_ : 0;
     m = {std::max(m.peak, peak_ + beside), alive_ + beside};
   };
-  for (const Zero3Event& e : events_) {
-    peak_ = alive_;
-    if (e.is_fetch) {
-      execute_fetch(e);
+  Zero3Use use;
+  while (const Zero3Event* e = next()) {
+    if (e->is_fetch) {
       highest(use.before);
       continue;
     }
-    execute_release(e);
     highest(use.release);
-    use.place = e.place;
-    use.tensor = e.tensor;
-    t.uses.push_back(use);
-    use = {};
+    use.place = e->place;
+    use.tensor = e->tensor;
+    return use;
   }
   use.release = use.before;
-  t.uses.push_back(use);
-  t.alive = alive_;
-  t.secondary = secondary_;
-  t.calls = calls_;
-  t.calls_inside = calls_inside_;
+  return use;
 }
 
 void Zero3Replay::begin(Zero3Pass pass) {
+  const bool decides_apart = accumulates_ && (pass == Zero3Pass::first || pass == Zero3Pass::later);
+  if (decides_apart && !has_decided_) run(Zero3Pass::deciding);
+  if (pass == Zero3Pass::later && !has_first_) run(Zero3Pass::first);
   live_ = 0;  // counted anew in every micro-batch, whatever is gathered
   if (pass != Zero3Pass::later) {
     alive_ = secondary_ = 0;
@@ -77,11 +52,25 @@ void Zero3Replay::begin(Zero3Pass pass) {
   }
   for (Parameter& p : parameters_) p.recent = -1;
   pass_ = pass;
-  queue_ = 0;
+  has_decided_ = has_decided_ || pass != Zero3Pass::recording;
+  has_first_ = has_first_ || pass == Zero3Pass::first;
+  event_ = decision_ = queue_ = 0;
   step_ = 0;
+  peak_ = alive_;
   groups_.clear();
   members_.clear();
   calls_ = calls_inside_ = Gathers{};
+}
+
+const Zero3Event* Zero3Replay::next() {
+  if (event_ == events_.size()) return nullptr;
+  const Zero3Event& e = events_[event_++];
+  peak_ = alive_;
+  if (e.is_fetch)
+    execute_fetch(e);
+  else
+    execute_release(e);
+  return &e;
 }
 
 // Gathers wanted_: those with a secondary shard inside their group, the others over all ranks.
@@ -193,14 +182,13 @@ bool Zero3Replay::comes_again(const Owner& m) const {
 
 void Zero3Replay::execute_release(const Zero3Event& e) {
   const Owner& m = modules_[std::size_t(e.module)];
-  std::size_t decision = std::size_t(e.decision);
-  for (std::int32_t i = m.begin; i < m.end; ++i, ++decision) {
+  for (std::int32_t i = m.begin; i < m.end; ++i, ++decision_) {
     Parameter& p = parameters_[std::size_t(i)];
     bool leaves = true;
     if (pass_ != Zero3Pass::recording) {
-      if (decisions_[decision] == open)
-        decisions_[decision] = p.persists || p.recent > step_ || comes_again(m) ? keep : leave;
-      leaves = decisions_[decision] == leave;
+      if (decisions_[decision_] == open)
+        decisions_[decision_] = p.persists || p.recent > step_ || comes_again(m) ? keep : leave;
+      leaves = decisions_[decision_] == leave;
     }
     if (e.part == Zero3Part::backward && p.is_saved) {
       p.is_saved = false;

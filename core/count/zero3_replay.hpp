@@ -14,8 +14,8 @@
 // Kind: count. Test: tests/core/count/traces_test.cpp, tests/core/cost/deepspeed_memory_test.cpp.
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/base/blocks.hpp"
@@ -38,7 +38,6 @@ enum class Zero3Part : unsigned char { forward, recompute, backward };
 struct Zero3Event {
   static constexpr int kRoot = -1, kEmbedding = -2, kHead = -3;
   std::int32_t module = 0;     // 0: without parameters
-  std::int32_t decision = 0;   // of releases: place of the module's first decision
   std::int32_t place = kRoot;  // layer of the stage (0-based), or one of the above
   signed char tensor = -1;     // index of the module's first tensor in the place's TensorList; -1: without parameters
   bool is_fetch = true;
@@ -63,22 +62,32 @@ struct Gathers {
   double forward_calls = 0, forward_elements = 0, backward_calls = 0, backward_elements = 0;
 };
 
-// One micro-batch.
-struct Zero3Trace {
-  double alive_before = 0;           // bytes gathered when it begins, without secondary shards
-  std::vector<Zero3Use> uses;
-  double alive = 0, secondary = 0;   // when it ends: bytes gathered, persistent parameters included, and beside them secondary shards
-  Gathers calls, calls_inside;       // over all ranks, and inside a secondary group
-};
-
 class Zero3Replay {
  public:
   Zero3Replay(const StageTraffic& traffic, const DeepSpeedSettings& settings);
 
-  // What a micro-batch does; each is replayed once.
-  const Zero3Trace& trace(Zero3Pass pass);
+  // Starts a micro-batch. `first` and `later` replay what has to come before them where it has not been.
+  void begin(Zero3Pass pass);
+  // Executes the next event; null when the micro-batch is over.
+  const Zero3Event* next();
+  // The same up to the next release of a module.
+  std::optional<Zero3Use> next_use();
+  void run(Zero3Pass pass) {
+    begin(pass);
+    while (next()) {
+    }
+  }
 
+  double peak() const { return peak_; }              // most bytes gathered during the last event
+  double alive() const { return alive_; }            // bytes gathered after it, persistent parameters included
+  double secondary() const { return secondary_; }    // beside them, secondary shards (zero_hpz_partition_size)
   double persistent() const { return persistent_; }  // bytes of the persistent parameters, gathered between steps too
+
+  // Calls of the current micro-batch, over all ranks and inside a secondary group.
+  const Gathers& calls() const { return calls_; }
+  const Gathers& calls_inside() const { return calls_inside_; }
+  // After `first`: what is gathered is what was when it began, so that `later` does the same.
+  bool leaves_what_it_found() const;
 
  private:
   struct Parameter {
@@ -115,21 +124,17 @@ class Zero3Replay {
   std::vector<Queued> order_;   // parameters in the order of use
   std::vector<double> passed_;  // elements of the order before each step
   enum Decision : unsigned char { open, leave, keep };
-  std::vector<unsigned char> decisions_;
+  std::vector<unsigned char> decisions_;  // of each release, parameter by parameter
   std::vector<Group> groups_;
   std::vector<std::int32_t> members_, wanted_;
 
-  std::array<Zero3Trace, 4> traces_;  // by Zero3Pass; without uses: not yet replayed
-  bool later_is_first_ = false;
   Zero3Pass pass_ = Zero3Pass::recording;
-  std::size_t queue_ = 0;
+  bool has_decided_ = false, has_first_ = false;
+  std::size_t event_ = 0, decision_ = 0, queue_ = 0;
   std::int32_t step_ = 0;
   double live_ = 0, alive_ = 0, peak_ = 0, persistent_ = 0, secondary_ = 0;
   Gathers calls_, calls_inside_;
 
-  void begin(Zero3Pass pass);
-  void replay(Zero3Pass pass);
-  bool leaves_what_it_found() const;
   void add_tensors(const TensorList& list);
   Layer add_layer(const TensorList& list);
   void build_order(const StageTraffic& t);

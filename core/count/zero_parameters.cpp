@@ -13,7 +13,9 @@ bool norms_come_last(const Training& training) { return training.switches.module
 
 ZeroParameters::ZeroParameters(const StageTraffic& t, const DeepSpeedSettings& settings)
     : ranks(t.ranks(GroupKind::data)) {
-  ready.reserve(16 * std::size_t(t.layers.total()) + 16);
+  std::size_t count = 0;
+  t.in_gradient_order([&](double, double copies, bool) { count += std::size_t(copies); });
+  ready.reserve(count);
   t.in_gradient_order([&](double elements, double copies, bool) {
     ready.insert(ready.end(), std::size_t(copies), {elements, 0});
     total += elements * copies;

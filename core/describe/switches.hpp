@@ -35,7 +35,7 @@ struct Switches {
   bool tables_per_layer = false;      // every layer keeps rotation tables of its own for all positions
   bool logits_in_fp32 = false;        // the model returns them so, and the loss copies them once more
   bool loss_in_forward = false;  // inside the root module's forward: FSDP frees its last gather only after it
-  bool autocast = false, gradient_clipping = true, repeat_kv = false, padding = false, logits_kept = false;
+  bool autocast = false, gradient_clipping = false, repeat_kv = false, padding = false, logits_kept = false;
   bool loss_recompute = false, loss_parallel = false;
   Count loss_chunks = 8;
   OptimizerKernel optimizer_kernel = OptimizerKernel::fused;
@@ -46,9 +46,9 @@ struct Switches {
   Count fsdp_version = 2;
   FsdpUnits fsdp_units = FsdpUnits::blocks;
   bool reshard_last_unit = true, fsdp_backward_prefetch = true, fsdp_use_orig_params = false;
-  DType reduce_dtype = DType::fp32;
+  DType reduce_dtype = DType::bf16;
   double lora_dropout = 0;
-  DType adapter_dtype = DType::fp32;
+  DType adapter_dtype = DType::bf16;
   bool frozen_embedding = false;
   Built built = Built::bf16_host;
   bool fused_weight_gradients = false;  // products add the gradient of a weight to the buffer that stays

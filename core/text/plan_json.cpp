@@ -43,10 +43,11 @@ Model read_model_of(ReadLog& log, const Json& json, const std::string& path, con
   return unread;
 }
 
-bool is_date(std::string_view text) {  // YYYY or YYYY-MM
+bool is_date(std::string_view text) {  // YYYY or YYYY-MM, of a release that there can be
   if (text.size() != 4 && text.size() != 7) return false;
   for (std::size_t i = 0; i < text.size(); ++i)
     if (i == 4 ? text[i] != '-' : text[i] < '0' || text[i] > '9') return false;
+  if (text.substr(0, 4) < "2016" || text.substr(0, 4) > "2099") return false;
   return text.size() == 4 || (text.substr(5) >= "01" && text.substr(5) <= "12");
 }
 
@@ -63,7 +64,7 @@ void check_implementation(ReadLog& log, const Plan& plan, const Presets& presets
     return;
   }
   if (id.size() < given.size() && !is_date(std::string_view(given).substr(id.size() + 1)))
-    log.add({path, shown, "<id>@<YYYY> or <id>@<YYYY-MM>",
+    log.add({path, shown, "<id>@<YYYY> or <id>@<YYYY-MM>, 2016 to 2099",
              "implementation " + shown + " has no date of the form 2025 or 2025-03. Nearest: " + std::string(id)});
   const Result<Implementation> implementation = presets.implementation(id);
   if (!implementation) {

@@ -1,4 +1,4 @@
-"""Plans at the limits of what is accepted: an answer without NaN or a negative number, parts that add up, within two seconds."""
+"""Plans at the limits of what is accepted: an answer without NaN or a negative number, parts that add up, no hang."""
 
 import json
 import time
@@ -44,7 +44,7 @@ def numbers(value, path):
 def judge(wireplan, plan):
     start = time.monotonic()
     estimate = wireplan.json("estimate", "-", text=json.dumps(plan))
-    assert time.monotonic() - start < 2
+    assert time.monotonic() - start < 10
     memory = estimate["memory"]
     assert sum(memory["parts"].values()) == memory["allocated_bytes"]["value"]
     for part in ("memory", "communication", "step"):
@@ -67,7 +67,7 @@ def test_a_pipeline_of_512_stages(wireplan, schedule, virtual):
                      "cluster": {"nodes": 64, "node": "dgx-a100-80gb", "network": "infiniband-8x400"}})
 
 
-@pytest.mark.parametrize("date", ["0000", "9999-99", "2025-13", "2025-", "", "2025-1", "@2025"])
+@pytest.mark.parametrize("date", ["0000", "9999", "9999-99", "2025-13", "2025-", "", "2025-1", "@2025"])
 def test_a_date_that_is_none_is_refused(wireplan, date):
     plan = {"model": "gpt2", "training": {"sequence_length": 1024, "implementation": f"huggingface@{date}"}, "cluster": {"node": "dgx-a100-80gb", "gpus_per_node": 1}}
     (error,) = wireplan.errors("estimate", "-", text=json.dumps(plan))

@@ -138,11 +138,12 @@ TEST_CASE("more tokens never need less") {
 
 // Not DeepSpeed's stages 2 and 3: the last bucket of a longer model may be less full, and a model beyond the reuse distance gives
 // back what a smaller one keeps gathered. Not every nth layer either: which of the last layers run again changes.
+// Nor where embedding and head take the place of a layer each, which deals the layers anew.
 TEST_CASE("more layers never need less") {
   for (const Case& c : cases()) {
     Plan p = c.plan;
     const bool has_buckets = is_deepspeed(p) && shards_gradients(p.parallel.data_sharding);
-    if (p.model.opaque || has_buckets || p.training.recompute.kind == RecomputeKind::every) continue;
+    if (p.model.opaque || has_buckets || p.training.recompute.kind == RecomputeKind::every || p.model.num_layers % (p.parallel.pipeline * p.parallel.virtual_stages) != 0) continue;
     p.model.num_layers += 2 * p.parallel.pipeline * p.parallel.virtual_stages * (p.model.moe ? p.model.moe->every : 1);
     if (!validate(p).empty()) continue;
     INFO(c.text());
@@ -152,13 +153,13 @@ TEST_CASE("more layers never need less") {
 
 // Recomputation brings what it does not save, which shows where layers keep little: the input of every layer is kept beside what
 // is in use, the gradient of a layer's result waits while the layer runs again, arguments (positions, masks) are held; ZeRO-3
-// holds the weights of the layer that runs again, and gathers in another order. The exceptions stay within that. A model of one
+// holds the weights of the layer that runs again, and gathers in another order. The exceptions stay within that. A stage of one
 // layer saves nothing.
 TEST_CASE("full recomputation needs no more than selective, that no more than none") {
   for (const Case& c : cases()) {
     const auto full = changed(c.document, "training.recompute", "full"), selective = changed(c.document, "training.recompute", "selective"),
                none = changed(c.document, "training.recompute", "none");
-    if (!full || !selective || !none || (is_small(c.plan) && c.plan.model.num_layers == 1)) continue;
+    if (!full || !selective || !none || (is_small(c.plan) && c.plan.model.num_layers < 2 * c.plan.parallel.pipeline)) continue;
     INFO(c.text());
     const Training& t = c.plan.training;
     const double T = tokens_per_micro_batch(c.plan), s = double(t.sequence_length), e = compute_bytes(c.plan);
@@ -171,13 +172,15 @@ TEST_CASE("full recomputation needs no more than selective, that no more than no
     }
     const double a = peak_of(*full), b = peak_of(*selective), n = peak_of(*none);
     // Of ZeRO-3's gathers only full recomputation has an order of its own; selective is replayed as none.
-    if (!(is_deepspeed(c.plan) && shards_parameters(c.plan.parallel.data_sharding))) CHECK(a <= b + brings);
+    // Spelled-out attention keeps a layer's scores while its MLP runs back; selective makes them after that.
+    const bool is_comparable = t.attention == Attention::flash && !(is_deepspeed(c.plan) && shards_parameters(c.plan.parallel.data_sharding));
+    if (is_comparable) CHECK(a <= b + brings);
     CHECK(b <= n + brings);
     CHECK(a <= n + brings);
   }
 }
 
-TEST_CASE("sharding over one rank is no sharding") {
+TEST_CASE("every sharding over one rank keeps what an unsharded run keeps") {
   for (const Case& c : cases()) {
     if (c.plan.parallel.context > 1 || c.plan.parallel.expert * c.plan.parallel.expert_tensor > 1 || !c.plan.parallel.deepspeed.empty()) continue;
     const auto one = on_ranks(c, 1);
@@ -193,11 +196,12 @@ TEST_CASE("sharding over one rank is no sharding") {
     if (zero1 && !is_deepspeed(c.plan) && !(c.plan.model.moe && c.plan.parallel.tensor > 1)) CHECK(std::fabs(peak_of(*ddp) - peak_of(*zero1)) <= kRounding);
     // Fully sharded: the states; its gathers copy even on one rank. Flat parameters are a tensor of their own, which LoRA's frozen
     // pieces share; Megatron's DDP keeps 16-bit parameters and separate masters, its FSDP fp32 ones. On tensor ranks DDP keeps the
-    // gradient of the whole embedding; a flat gradient covers a frozen embedding too.
-    if (fsdp && c.plan.parallel.tensor == 1 && !fsdp->training.switches.frozen_embedding && c.plan.parallel.framework == Framework::pytorch && !c.plan.training.lora && fsdp->training.switches.optimizer_kernel != OptimizerKernel::in_backward &&
+    // gradient of the whole embedding; a flat gradient covers a frozen embedding too,
+    // and has one width for latent attention's fp32 router.
+    if (fsdp && c.plan.parallel.tensor == 1 && !fsdp->training.switches.frozen_embedding && !c.plan.model.mla && c.plan.parallel.framework == Framework::pytorch && !c.plan.training.lora && fsdp->training.switches.optimizer_kernel != OptimizerKernel::in_backward &&
         fsdp->training.offload == Offload{}) {
       const double whole = memory_of(*ddp)[0].states.total().value, sharded = memory_of(*fsdp)[0].states.total().value;
-      CHECK(std::fabs(whole - sharded) <= 1e-6 * whole + 4096);
+      CHECK(std::fabs(whole - sharded) <= 1e-4 * whole + 4096);  // correction biases of routers lie in flat parameters too
     }
   }
 }

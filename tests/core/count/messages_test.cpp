@@ -94,6 +94,7 @@ TEST_CASE("messages: a bucket closes when it reaches its cap", "[count]") {
   Details details;
   details.bucket_bytes = 2097152;
   plan.training.details = details;
+  apply(details, plan.training.switches);
   CHECK(sum_of(plan).calls == 100);
 }
 
