@@ -249,7 +249,8 @@ TEST_CASE("deepspeed: states divide over the ranks", "[cost]") {
 
 TEST_CASE("deepspeed: the optimizer step by hand", "[cost]") {
   const double P = 6738415616, m = 131072000 + 3 * 202383360 + 4 * 16777216 + 45088768;  // what touches an eighth
-  const Engine engine(zero_plan("zero2", 8));
+  const Plan planned = zero_plan("zero2", 8);  // the engine refers to it
+    const Engine engine(planned);
   const double between = zero_between_steps(engine.zero).total();
   CHECK(engine.zero.own_elements() == m);
   CHECK(zero_optimizer_peak(engine.zero, false, {}) == between + 2 * m + 2 * P / 8 + 4 * P / 8 + 1024);
@@ -267,7 +268,8 @@ TEST_CASE("deepspeed: the optimizer step by hand", "[cost]") {
 
 TEST_CASE("deepspeed: what stage 3 gathers", "[cost]") {
   const auto run = [](const char* zero, Zero3Pass pass) {
-    const Engine engine(zero_plan("zero3", 8, zero));
+    const Plan planned = zero_plan("zero3", 8, zero);  // the engine refers to it
+    const Engine engine(planned);
     Zero3Replay replay(engine.traffic, engine.settings);
     double most = 0;
     replay.begin(pass);
