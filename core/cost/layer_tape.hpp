@@ -3,7 +3,7 @@
 // Notation: T tokens of a micro-batch on the rank, b·s/c;  h a k d f E K f_e as in describe/model.hpp;  t tensor;
 //   e bytes of a value in the type of the arithmetic.
 // source: [huggingface-transformers], [torchtitan], [nanogpt], [megatron-lm], [transformer-engine] modelling code, checked tensor by
-//   tensor and at the peaks of [framework-traces].  test: tests/core/cost/layer_tape_test.cpp.
+//   tensor and at the peaks of [framework-traces].  test: tests/core/answer/traces_test.cpp, tests/core/cost/megatron_memory_test.cpp.
 #pragma once
 
 #include "core/cost/tape.hpp"
