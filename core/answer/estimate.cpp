@@ -196,7 +196,7 @@ Estimate estimate(const Plan& plan, const PreparedCluster& cluster, const Consta
   e.flops_per_token = e.flops.full_square.value / static_cast<double>(plan.training.sequence_length);
   e.stages = stage_parameters(plan.model, plan.parallel);
   const std::vector<StageParameters> trained = plan.training.lora ? stage_adapters(plan.model, *plan.training.lora, plan.parallel) : e.stages;
-  e.stage_memory = stage_memory(plan, e.stages, trained, constants.memory);
+  e.stage_memory = stage_memory(plan, e.stages, trained);
   e.cost = step_cost(plan, cluster, e.stages, trained, work, constants.efficiency);
   e.communicators = communicators_in_use(e.cost);
   fill_memory(plan, constants, e);

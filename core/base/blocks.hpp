@@ -5,6 +5,8 @@
 
 namespace wireplan {
 
+inline constexpr double kBlock = 512;  // bytes
+
 // In integers, as std::ceil is a call on many targets; 2^53 bytes and more (absurd settings) are left as they are.
 constexpr double whole_blocks(double bytes) {
   if (!(bytes < 9007199254740992.0)) return bytes;

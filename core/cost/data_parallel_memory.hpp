@@ -17,7 +17,6 @@ namespace wireplan {
 struct Piece {
   enum class Kind : unsigned char { embedding, layer, head } kind = Kind::layer;
   Count layer = 0;  // of the stage
-  double bytes_of_tied_gradient = 0;
 };
 
 // Bytes a rank keeps of each, without rounding to blocks where they are many tensors.
@@ -26,6 +25,18 @@ struct KeptStates {
   double gradients = 0;  // negative: as StateTerm counts them
   double master_weights = 0, optimizer_states = 0;
 };
+
+// What units of a sharded model keep between them; each has its PieceBytes as `bytes`.
+template <class Unit>
+KeptStates kept_by(const std::vector<Unit>& units) {
+  KeptStates kept;
+  for (const Unit& u : units) {
+    kept.parameters += u.bytes.raw_stored;
+    kept.gradients += u.bytes.raw_kept_gradients;
+    kept.optimizer_states += u.bytes.raw_states;
+  }
+  return kept;
+}
 
 enum class ModulePass : unsigned char { forward, again, backward };
 
@@ -70,7 +81,6 @@ void mark_step(Ledger& ledger, const Training& training, double one_state, doubl
 struct StagePieces {
   PieceBytes embedding, head;
   std::vector<const PieceBytes*> layers;
-  bool has_embedding = true, has_head = true;
 };
 
 std::unique_ptr<DataParallelMemory> replicated_memory(const Plan& plan, const StagePieces& pieces);  // one rank, DDP, ZeroRedundancyOptimizer

@@ -3,16 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/base/blocks.hpp"
-
 namespace wireplan {
 namespace {
 
-constexpr double kBlock = 512;
 constexpr double kFallbackBucket = 5e8;  // elements, engine.py buffered_allreduce_fallback
 constexpr double kNormBuffer = 2.5e8;    // elements, stage3.py _constant_buffered_norm2
-
-double tensor(double elements, double bytes) { return whole_blocks(elements * bytes); }
 
 }  // namespace
 

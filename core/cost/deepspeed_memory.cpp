@@ -3,14 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/base/blocks.hpp"
-
 namespace wireplan {
 namespace {
-
-constexpr double kBlock = 512;
-
-double tensor(double elements, double bytes) { return whole_blocks(elements * bytes); }
 
 double sum_of_groups(const ZeroPlan& z, double bytes) {
   double sum = 0;

@@ -16,11 +16,14 @@
 
 #include <vector>
 
+#include "core/base/blocks.hpp"
 #include "core/count/deepspeed_settings.hpp"
 #include "core/count/stage_traffic.hpp"
 #include "core/count/zero_parameters.hpp"
 
 namespace wireplan {
+
+inline double tensor(double elements, double bytes) { return whole_blocks(elements * bytes); }
 
 enum class ZeroKind : unsigned char {
   stage0,          // 16 bit: one flat copy, unsharded master (FP16_Optimizer); fp32: no wrapper
@@ -69,7 +72,6 @@ struct ZeroPlan {
   // host, and in 2024 the scaled loss.
   double after_backward() const;
   double own_gradients() const;                              // of these, the gradients (offload_optimizer: none)
-  double own_tensors() const { return own_tensors_; }        // parameters that touch the partition
   double all_gradients() const { return all_gradients_; }    // Σ E·n
   double shard_elements() const { return shard_elements_; }  // S
   // Elements of shards that stage 3 updates at once: sub_group_size counts shards, not parameters.

@@ -1,15 +1,10 @@
 // The optimizer step (deepspeed_memory.hpp).
 #include <algorithm>
 
-#include "core/base/blocks.hpp"
 #include "core/cost/deepspeed_memory.hpp"
 
 namespace wireplan {
 namespace {
-
-constexpr double kBlock = 512;
-
-double tensor(double elements, double bytes) { return whole_blocks(elements * bytes); }
 
 // The norm of one piece after the other in double precision; the results are kept until all are there.
 class NormPeak {

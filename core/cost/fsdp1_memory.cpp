@@ -90,22 +90,14 @@ class Fsdp1 final : public DataParallelMemory {
     l.clear(Term::unsharded_units);
     if (units_[0].bytes.trained > 0) l.clear(Term::unsharded_root);
   }
-  std::optional<KeptStates> states() const override {
-    KeptStates kept;
-    if (offloads_) return kept;
-    for (const Unit& u : units_) {
-      kept.parameters += u.bytes.raw_stored;
-      kept.gradients += u.bytes.raw_kept_gradients;
-      kept.optimizer_states += u.bytes.raw_states;
-    }
-    return kept;
-  }
+  std::optional<KeptStates> states() const override { return offloads_ ? KeptStates{} : kept_by(units_); }
 
   void optimizer(Ledger& l) override {
-    double state = 0;
-    for (const Unit& u : units_) state += u.bytes.one_state;
-    double largest = 0;
-    for (const Unit& u : units_) largest = std::max(largest, u.bytes.one_state);
+    double state = 0, largest = 0;
+    for (const Unit& u : units_) {
+      state += u.bytes.one_state;
+      largest = std::max(largest, u.bytes.one_state);
+    }
     if (offloads_) l.mark("step on the host");
     else mark_step(l, training_, state, largest);
     l.clear(Term::gradients);

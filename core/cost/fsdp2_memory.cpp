@@ -19,26 +19,23 @@ struct GatheredUnit {
   bool is_gathered = false;  // its parameters are there
   double fresh = 0;          // gradients of the present backward
   double kept = 0;           // those of the micro-batches before, whole
-  double stored_gradient = 0;
-  double trained = 0;
 };
 
 class Fsdp2 final : public DataParallelMemory {
  public:
-  Fsdp2(const Plan& plan, const StagePieces& pieces) : plan_(plan), how_(plan.training.switches) {
+  Fsdp2(const Plan& plan, const StagePieces& pieces) : plan_(plan), how_(plan.training.switches), layers_(Count(pieces.layers.size())) {
     const bool whole = plan.parallel.fsdp_unit.kind == FsdpUnit::Kind::none;
     const bool own_ends = how_.fsdp_units == FsdpUnits::embedding_blocks_head && !whole;
     const bool tied = plan.model.tie_word_embeddings;
     const bool keeps_all = plan.parallel.data_sharding == DataSharding::zero2;
     const Count n = std::max<Count>(1, plan.parallel.fsdp_unit.kind == FsdpUnit::Kind::layers ? plan.parallel.fsdp_unit.layers : 1);
     layers_per_unit_ = n;
-    const Count layers = Count(pieces.layers.size());
-    units_.resize(std::size_t(2 + (whole ? 0 : (layers + n - 1) / n)));
+    units_.resize(std::size_t(2 + (whole ? 0 : (layers_ + n - 1) / n)));
     GatheredUnit &ends = units_[kRoot], &embedding = units_[kEmbedding];
     if (whole) {
       for (const PieceBytes* layer : pieces.layers) ends.bytes += *layer;
     } else {
-      for (Count i = 0; i < layers; ++i) units_[std::size_t(2 + i / n)].bytes += *pieces.layers[std::size_t(i)];
+      for (Count i = 0; i < layers_; ++i) units_[std::size_t(2 + i / n)].bytes += *pieces.layers[std::size_t(i)];
       for (std::size_t u = 2; u < units_.size(); ++u) units_[u].reshards = !keeps_all;
       if (units_.size() > 2 && !how_.reshard_last_unit) units_.back().reshards = false;
     }
@@ -48,10 +45,6 @@ class Fsdp2 final : public DataParallelMemory {
     ends.bytes += pieces.head;
     ends.reshards = false;
     embedding.reshards = !keeps_all;
-    for (GatheredUnit& u : units_) {
-      u.stored_gradient = u.bytes.gradients;
-      u.trained = u.bytes.trained;
-    }
     const double e = compute_bytes(plan), reduce = element_bytes(how_.reduce_dtype);
     reduces_wider_ = reduce > e;
     casts_output_ = reduce != element_bytes(plan.training.gradient_dtype);
@@ -82,8 +75,7 @@ class Fsdp2 final : public DataParallelMemory {
   void before_forward(Ledger& l, const Piece& piece) override {
     if (piece.kind == Piece::Kind::layer && piece.layer % layers_per_unit_ != 0) return;
     const std::size_t u = unit_of(piece);
-    if (head_is_unit_ && u == kRoot && piece.kind == Piece::Kind::embedding) gather(l, u);
-    else if (u != kRoot || head_is_unit_) gather(l, u);
+    if (u != kRoot || head_is_unit_) gather(l, u);
   }
 
   void after_forward(Ledger& l, const Piece& piece) override {
@@ -112,9 +104,7 @@ class Fsdp2 final : public DataParallelMemory {
       return;
     }
     if (piece.kind == Piece::Kind::embedding) {
-      if (u == kEmbedding) {
-        take(l, u);
-      }
+      if (u == kEmbedding) take(l, u);
       return;
     }
     if (u == kRoot) return;
@@ -169,13 +159,7 @@ class Fsdp2 final : public DataParallelMemory {
   }
 
   std::optional<KeptStates> states() const override {
-    KeptStates kept;
-    if (offloads_) return kept;
-    for (const auto& u : units_) {
-      kept.parameters += u.bytes.raw_stored;
-      kept.gradients += u.bytes.raw_kept_gradients;
-      kept.optimizer_states += u.bytes.raw_states;
-    }
+    KeptStates kept = offloads_ ? KeptStates{} : kept_by(units_);
     if (how_.optimizer_kernel == OptimizerKernel::in_backward) kept.gradients = 0;
     return kept;
   }
@@ -200,8 +184,7 @@ class Fsdp2 final : public DataParallelMemory {
     if (piece.kind == Piece::Kind::head || units_.size() <= 2) return kRoot;
     return std::size_t(2 + piece.layer / layers_per_unit_);
   }
-  bool ends_unit(Count layer) const { return (layer + 1) % layers_per_unit_ == 0 || unit_is_last(layer); }
-  bool unit_is_last(Count layer) const { return layer + 1 == layers_; }
+  bool ends_unit(Count layer) const { return (layer + 1) % layers_per_unit_ == 0 || layer + 1 == layers_; }
   Term parameters_term(std::size_t u) const { return u < 2 ? Term::unsharded_root : Term::unsharded_units; }
 
   void gather(Ledger& l, std::size_t index) {
@@ -238,16 +221,14 @@ class Fsdp2 final : public DataParallelMemory {
   }
 
   // Gradients kept whole over micro-batches, in the type of the reduction.
-  double kept_whole(const GatheredUnit& u) const {
-    return u.bytes.whole_gradients * widening();
-  }
+  double kept_whole(const GatheredUnit& u) const { return u.bytes.whole_gradients * widening(); }
   double widening() const { return reduces_wider_ ? element_bytes(how_.reduce_dtype) / compute_bytes(plan_) : 1; }
 
   void reduce(Ledger& l, std::size_t index) {
     GatheredUnit& u = units_[index];
     if (u.bytes.elements <= 0) return;
     release(l, index);
-    if (u.trained <= 0) return;
+    if (u.bytes.trained <= 0) return;
     if (!reduces_) {  // the gradients stay whole, in the type of the reduction
       if (reduces_wider_) {
         const double wide = is_first_ ? kept_whole(u) + (index == embedding_unit_ ? uncut_ * widening() : 0) : 0;
@@ -272,10 +253,10 @@ class Fsdp2 final : public DataParallelMemory {
     const bool stays = how_.optimizer_kernel != OptimizerKernel::in_backward && !offloads_;
     const bool is_new = stays && (is_first_ || !syncs_every_);
     if (casts_output_) {
-      l.add(Term::gradients, u.stored_gradient);
+      l.add(Term::gradients, u.bytes.gradients);
       l.mark("cast of the sharded gradients");
       l.free(Term::reduce_buffers, u.bytes.reduce_output);
-      if (!is_new) l.free(Term::gradients, u.stored_gradient);
+      if (!is_new) l.free(Term::gradients, u.bytes.gradients);
     } else {
       l.free(Term::reduce_buffers, u.bytes.reduce_output);
       if (is_new) l.add(Term::gradients, u.bytes.reduce_output);
@@ -285,25 +266,19 @@ class Fsdp2 final : public DataParallelMemory {
 
   const Plan& plan_;
   const Switches& how_;
+  const Count layers_;
   std::vector<GatheredUnit> units_;  // root, embedding, then the layers' units
   std::size_t embedding_unit_ = kRoot, prefetched_ = 0;
   double largest_state_ = 0;  // of one tensor
   double table_ = 0;  // gradient of the embedding in the present backward, as it is written
   double uncut_ = 0;  // of it, rows of other ranks that stay with gradients kept whole
-  Count layers_per_unit_ = 1, layers_ = 0;
+  Count layers_per_unit_ = 1;
   bool head_is_unit_ = false, reduces_wider_ = false, casts_output_ = false, syncs_every_ = true, offloads_ = false, accumulates_ = false;
   bool is_first_ = true, reduces_ = true;
-
- public:
-  void set_layers(Count layers) { layers_ = layers; }
 };
 
 }  // namespace
 
-std::unique_ptr<DataParallelMemory> fsdp2_memory(const Plan& plan, const StagePieces& pieces) {
-  auto memory = std::make_unique<Fsdp2>(plan, pieces);
-  memory->set_layers(Count(pieces.layers.size()));
-  return memory;
-}
+std::unique_ptr<DataParallelMemory> fsdp2_memory(const Plan& plan, const StagePieces& pieces) { return std::make_unique<Fsdp2>(plan, pieces); }
 
 }  // namespace wireplan

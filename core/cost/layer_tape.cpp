@@ -23,6 +23,8 @@ double tokens_of_stream(const Plan& plan) {
 
 double compute_bytes(const Plan& plan) { return plan.training.parameter_dtype == DType::fp32 ? 4 : 2; }
 
+bool has_soft_caps(const Model& m) { return m.norms_per_layer >= 4 && m.mlp == Mlp::geglu && m.qk_norm == QkNorm::none; }
+
 bool casts_weights(const Plan& plan) {
   const Training& t = plan.training;
   const bool is_sharded = plan.parallel.framework == Framework::pytorch && (shards_parameters(plan.parallel.data_sharding) || plan.parallel.data_sharding == DataSharding::zero2);
@@ -242,8 +244,7 @@ Tape head_tape(const Plan& plan) {
   const Model& m = plan.model;
   const double h = double(m.hidden_size);
   const bool embedding_trained = !plan.training.switches.frozen_embedding && !plan.training.lora;
-  const bool entered = true;
-  Ref x = w.enter(w.stream_tokens, h, stream_bytes(plan), entered);
+  Ref x = w.enter(w.stream_tokens, h, stream_bytes(plan), true);
   if (m.final_norm) x = w.norm("final norm output", x, w.stream_tokens, h);
   x = w.gather_tokens(x, h);
   const double V = double(padded_vocabulary(m, plan.parallel.framework, plan.parallel.tensor));

@@ -34,5 +34,7 @@ double stream_bytes(const Plan& plan);
 bool masks_attention(const Plan& plan);
 // Autocast makes 16-bit copies of fp32 weights.
 bool casts_weights(const Plan& plan);
+// Attention scores and logits pass a tanh, as in Gemma-2: told by its four norms, GeGLU and absent query-key norm.
+bool has_soft_caps(const Model& model);
 
 }  // namespace wireplan

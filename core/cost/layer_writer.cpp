@@ -158,7 +158,7 @@ Ref LayerWriter::spelled_attention(Ref q, Ref k, Ref v, double heads, double v_d
   const double b = double(plan.training.micro_batch_size), s = double(plan.training.sequence_length);
   const double scores = b * heads * (s / double(plan.parallel.context)) * s;
   const bool is_gpt = model.position == Position::learned;
-  const bool has_cap = model.norms_per_layer >= 4 && model.mlp == Mlp::geglu && model.qk_norm == QkNorm::none;  // Gemma-2
+  const bool has_cap = has_soft_caps(model);
   const bool grads = tape.needs_gradient(q) || tape.needs_gradient(k) || tape.needs_gradient(v);
   const bool is_joined = q == k;  // views of one storage
   const double k_bytes = is_joined ? T * heads * v_dim * element(k) : tape.bytes(k), v_bytes = is_joined ? k_bytes : tape.bytes(v);

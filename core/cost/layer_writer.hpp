@@ -44,7 +44,6 @@ class LayerWriter {
   // Joins what tensor parallelism divides: whole tokens in, the rank's tokens out.
   Ref gather_tokens(Ref x, double width);
   Ref scatter_tokens(Ref x, double width);
-  double tokens_inside() const { return T; }
 
  private:
   Ref spelled_norm(std::string_view result, Ref x, double tokens, double width, bool trained);

@@ -51,7 +51,7 @@ class Megatron final : public DataParallelMemory {
     const double divided = trained / N + updated.experts / std::max(M, 1.0);
     const double e = compute_bytes(p_), g = element_bytes(t.gradient_dtype);
     // A frozen base in its own format but for its ends.
-    const double ends = own.embedding + own.head, base = is_frozen ? std::min(e, element_bytes(t.lora->base_dtype) + (t.lora->base_dtype == DType::nf4 ? 4.0 / 64 : 0)) : e;
+    const double ends = own.embedding + own.head, base = is_frozen ? std::min(e, element_bytes(t.lora->base_dtype) + (t.lora->base_dtype == DType::nf4 ? kNf4ScaleBytes : 0)) : e;
     parameters_ = whole_blocks(base * (own.total() - ends) + e * ends + (is_frozen ? e * trained : 0));
     gradients_ = whole_blocks(g * (trained + updated.experts));
     master_ = t.master_weights_dtype && e < 4 ? whole_blocks(4 * divided) : 0;

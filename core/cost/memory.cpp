@@ -25,12 +25,6 @@ double stored_parameter_bytes(const Plan& p) {
   return p.training.parameter_dtype == DType::fp32 ? 4 : 2;  // low-precision recipes store 16 bit between uses
 }
 
-bool parameters_are_sharded(const Plan& p) {
-  if (shards_parameters(p.parallel.data_sharding)) return true;
-  // PyTorch's SHARD_GRAD_OP keeps the flat parameters sharded between steps and gathered from forward to backward.
-  return p.parallel.framework == Framework::pytorch && p.parallel.data_sharding == DataSharding::zero2;
-}
-
 double expert_data_ranks(const Plan& p) {
   const Parallel& l = p.parallel;
   return std::max(1.0, static_cast<double>(l.data * l.context * l.tensor) / static_cast<double>(l.expert * l.expert_tensor));
@@ -49,10 +43,10 @@ StateTerm term(double per_element, double dense, double experts, bool is_sharded
 }
 
 // Bytes per parameter of a frozen base, block scales included: nf4 half a byte and one fp32 scale per 64 values.
-double base_bytes_per_parameter(DType t) { return t == DType::nf4 ? 0.5 + 4.0 / 64 : element_bytes(t) >= 2 ? 2 : element_bytes(t); }
+double base_bytes_per_parameter(DType t) { return t == DType::nf4 ? 0.5 + kNf4ScaleBytes : element_bytes(t) >= 2 ? 2 : element_bytes(t); }
 
 void fill_states(const Plan& p, const StageParameters& s, const StageParameters& trained, StageMemory& out) {
-  const bool shards_p = parameters_are_sharded(p), shards_g = shards_gradients(p.parallel.data_sharding), shards_o = shards_optimizer(p.parallel.data_sharding);
+  const bool shards_p = sharding_of(p).shards_parameters, shards_g = shards_gradients(p.parallel.data_sharding), shards_o = shards_optimizer(p.parallel.data_sharding);
   const double stored = stored_parameter_bytes(p);
   if (p.training.lora) {
     // Adapters are stored like trained parameters; the base is frozen: quantised matrices, 16-bit ends and norms.
@@ -193,8 +187,7 @@ Bytes offloaded_bytes(const Plan& plan, const StageMemory& stage) {
   return total;
 }
 
-std::vector<StageMemory> stage_memory(const Plan& plan, const std::vector<StageParameters>& stages, const std::vector<StageParameters>& trained,
-                                      const MemoryConstants&) {
+std::vector<StageMemory> stage_memory(const Plan& plan, const std::vector<StageParameters>& stages, const std::vector<StageParameters>& trained) {
   std::vector<StageMemory> result(stages.size());
   PlayedModel model(plan, stages, trained);
   for (std::size_t i = 0; i < stages.size(); ++i) {

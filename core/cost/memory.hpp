@@ -69,8 +69,7 @@ struct StageMemory {
 // where: `trained`: what of the stages is trained (adapters only under LoRA, else the same as `stages`).
 // source: core/cost/step_memory.hpp and the engines' files.  valid: states count; peak as docs/accuracy.md says.
 // test: tests/core/cost/memory_test.cpp, megatron_memory_test.cpp, deepspeed_memory_test.cpp, tests/core/answer/traces_test.cpp.
-std::vector<StageMemory> stage_memory(const Plan& plan, const std::vector<StageParameters>& stages, const std::vector<StageParameters>& trained,
-                                      const MemoryConstants& constants);
+std::vector<StageMemory> stage_memory(const Plan& plan, const std::vector<StageParameters>& stages, const std::vector<StageParameters>& trained);
 
 // What the offload settings move to the host memory of one rank.
 Bytes offloaded_bytes(const Plan& plan, const StageMemory& stage);

@@ -9,16 +9,10 @@
 #include "core/count/parameters.hpp"
 
 namespace wireplan {
-namespace {
-
-constexpr double kScaleBytes = 4.0 / 64;  // of nf4: one fp32 scale for 64 values
-
-}  // namespace
 
 PieceBytes& PieceBytes::operator+=(const PieceBytes& o) {
   elements += o.elements;
   trained += o.trained;
-  trained_tensors += o.trained_tensors;
   stored += o.stored;
   states += o.states;
   counters += o.counters;
@@ -33,19 +27,9 @@ PieceBytes& PieceBytes::operator+=(const PieceBytes& o) {
   raw_stored += o.raw_stored;
   raw_states += o.raw_states;
   raw_kept_gradients += o.raw_kept_gradients;
-  copies += o.copies;
   flat_gradient += o.flat_gradient;
   scales += o.scales;
   return *this;
-}
-
-PieceBytes PieceBytes::times(double n) const {
-  PieceBytes r = *this;
-  for (double PieceBytes::* field : {&PieceBytes::elements, &PieceBytes::trained, &PieceBytes::trained_tensors, &PieceBytes::stored, &PieceBytes::states,
-                                     &PieceBytes::counters, &PieceBytes::one_state, &PieceBytes::gradients, &PieceBytes::whole_gradients,
-                                     &PieceBytes::reduce_input, &PieceBytes::reduce_output, &PieceBytes::gathered, &PieceBytes::gather_buffer, &PieceBytes::raw_gradients, &PieceBytes::raw_stored, &PieceBytes::raw_states, &PieceBytes::raw_kept_gradients, &PieceBytes::copies, &PieceBytes::flat_gradient, &PieceBytes::scales})
-    r.*field *= n;
-  return r;
 }
 
 Sharding sharding_of(const Plan& p) {
@@ -54,6 +38,7 @@ Sharding sharding_of(const Plan& p) {
   const bool is_pytorch = p.parallel.framework == Framework::pytorch;
   s.ranks = double(shard_ranks(p));
   s.per_tensor = !(is_pytorch && p.training.switches.fsdp_version == 1);
+  // PyTorch's SHARD_GRAD_OP keeps parameters sharded between steps, and gathered from forward to backward.
   s.shards_parameters = shards_parameters(d) || (is_pytorch && d == DataSharding::zero2);
   s.shards_gradients = shards_gradients(d);
   s.shards_optimizer = shards_optimizer(d);
@@ -81,17 +66,15 @@ PieceBytes piece_bytes(const Plan& p, const TensorList& tensors, const Sharding&
     const double share = std::ceil(rows / ranks) * columns, padded = share * ranks;
     const bool is_quantised = base < 2 && !trains && columns > 1 && (x.part == Part::attention_matrix || x.part == Part::mlp_matrix);
     if (is_quantised) stored_width = base;
-    const double gathered_width = is_quantised ? base : e, scale = is_quantised && p.training.lora->base_dtype == DType::nf4 ? kScaleBytes * n : 0;
+    const double gathered_width = is_quantised ? base : e, scale = is_quantised && p.training.lora->base_dtype == DType::nf4 ? kNf4ScaleBytes * n : 0;
     b.elements += n * copies;
     b.gathered += copies * whole_blocks(n * gathered_width);
     b.gather_buffer += copies * padded * gathered_width;
     b.scales += copies * scale;
     b.raw_stored += copies * ((s.shards_parameters ? share : n) * stored_width + scale);
     b.stored += copies * (whole_blocks((s.shards_parameters ? share : n) * stored_width) + whole_blocks(scale));
-    if (x.columns > 1) b.copies += copies * whole_blocks(2 * n);
     if (!trains) return;
     b.trained += n * copies;
-    b.trained_tensors += copies;
     const double kept = s.shards_optimizer && s.shards_parameters ? share : s.shards_optimizer ? n / ranks : n;
     b.raw_states += copies * states * kept * state_width;
     b.raw_kept_gradients += copies * (s.shards_gradients ? share : n) * (is_wide ? 4 : gradient);
@@ -170,7 +153,6 @@ PieceBytes one_flat_parameter(const Plan& p, const PieceBytes& unit) {
   b.raw_states = states * share * state;
   b.states = states * b.one_state;
   b.counters = b.counters > 0 ? 512 : 0;
-  b.trained_tensors = 1;
   return b;
 }
 

@@ -9,7 +9,6 @@ namespace wireplan {
 
 struct PieceBytes {
   double elements = 0, trained = 0;    // on this rank of tensor parallelism, before data sharding
-  double trained_tensors = 0;
   double stored = 0;                   // parameters as they stay between steps
   double states = 0, counters = 0;     // of the optimizer; step counters of the fused kernel
   double one_state = 0;                // one of the states of the matrices (weight-decayed group)
@@ -21,12 +20,10 @@ struct PieceBytes {
   double gather_buffer = 0;            // the same as one buffer with its padding
   double raw_gradients = 0;            // whole, without the blocks' rounding
   double raw_stored = 0, raw_states = 0, raw_kept_gradients = 0;  // of stored, states and gradients, without it
-  double copies = 0;                   // 16-bit copies of matrices under autocast
   double flat_gradient = 0;            // of a flat parameter, whole, in the type of the arithmetic
   double scales = 0;                   // of blocks of a quantised base, which nothing shards; part of `stored`
 
   PieceBytes& operator+=(const PieceBytes& other);
-  PieceBytes times(double n) const;
 };
 
 // How states are cut: `ranks` share them; per tensor along the first dimension (FSDP2), or as one flat piece (FSDP1).
@@ -36,6 +33,9 @@ struct Sharding {
   bool shards_parameters = false, shards_gradients = false, shards_optimizer = false;
 };
 Sharding sharding_of(const Plan& plan);
+
+// Beside the values of an nf4 base: one fp32 scale for 64 of them.
+inline constexpr double kNf4ScaleBytes = 4.0 / 64;
 
 // Bytes of a stored parameter of the base (adapters: details.adapter_dtype).
 double stored_bytes(const Plan& plan);

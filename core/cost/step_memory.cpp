@@ -12,14 +12,10 @@
 namespace wireplan {
 namespace {
 
-struct LossSizes {
-  double forward = 0, kept = 0, backward = 0, gradient = 0;  // bytes
-};
-
-LossSizes eager_loss(const Plan& p, double logits, double e) {
-  LossSizes s;
-  const bool has_cap = p.model.norms_per_layer >= 4 && p.model.mlp == Mlp::geglu && p.model.qk_norm == QkNorm::none;
-  const double cap = has_cap ? e : 0;  // tanh of the soft cap stays
+// In bytes of all logits.
+LossBytes eager_loss(const Plan& p, double logits, double e) {
+  LossBytes s;
+  const double cap = has_soft_caps(p.model) ? e : 0;  // tanh of the soft cap stays
   // Returned in fp32: their log-softmax stands beside them, and of several sequences the shifted copy.
   const double chain = p.training.switches.logits_in_fp32 ? (p.training.micro_batch_size > 1 ? 4 + 4 + 4 : 4 + 4) : e + (e < 4 ? 4 : 0) + 4;
   s.forward = (cap + chain) * logits;
@@ -56,6 +52,7 @@ class Walk {
             : is_megatron ? megatron_memory(p_, stage, model.stages[std::size_t(stage)], model.trained[std::size_t(stage)])
             : !is_sharded ? replicated_memory(p_, pieces_) : how_.fsdp_version == 1 ? fsdp1_memory(p_, pieces_) : fsdp2_memory(p_, pieces_);
     T_ = tokens_per_micro_batch(p_);
+    V_ = double(padded_vocabulary(p_.model, p_.parallel.framework, p_.parallel.tensor));
     stream_ = whole_blocks(tokens_of_stream(p_) * double(p_.model.hidden_size) * stream_bytes(p_));
     if (has_head_) head_ = &model.head();
   }
@@ -67,8 +64,7 @@ class Walk {
     data_->is_first_step = is_first_step;
     data_->start(l);
     l.add(Term::constants, constants());
-    const double V = double(padded_vocabulary(p_.model, p_.parallel.framework, p_.parallel.tensor));
-    logits_ = T_ * V / (how_.loss_parallel || p_.parallel.framework == Framework::megatron ? double(p_.parallel.tensor) : 1);
+    logits_ = T_ * V_ / (how_.loss_parallel || p_.parallel.framework == Framework::megatron ? double(p_.parallel.tensor) : 1);
     if (keeps_over_steps() && !data_->is_first_step) l.add(Term::kept_logits, kept_logits() + 512);
     StepMemory result;
     result.between_steps = l.now;
@@ -200,10 +196,10 @@ class Walk {
     l.add(Term::outer_activations, tables() + arguments() + embedding_mask());
     if (has_embedding_) {
       l.place.layer = kEmbeddingLayer;
-      data_->before_forward(l, {Piece::Kind::embedding, 0, 0});
+      data_->before_forward(l, {Piece::Kind::embedding, 0});
       l.add(Term::stream, stream_);
       l.mark("embedding");
-      data_->after_forward(l, {Piece::Kind::embedding, 0, 0});
+      data_->after_forward(l, {Piece::Kind::embedding, 0});
     } else {
       l.add(Term::stream, stream_);
       l.mark("input of the stage");  // received from the stage before
@@ -215,7 +211,7 @@ class Walk {
       data_->after_root_forward(l);
       return;
     }
-    const Piece piece{Piece::Kind::head, 0, 0};
+    const Piece piece{Piece::Kind::head, 0};
     data_->before_forward(l, piece);
     l.clear(Term::stream);
     if (model_.walks_modules) walk(head_->forward_pieces, Term::outer_activations, piece, ModulePass::forward);
@@ -230,7 +226,7 @@ class Walk {
   // `layer` counts within the stage.
   void layer_forward(Count layer) {
     Ledger& l = ledger_;
-    const Piece piece{Piece::Kind::layer, layer, 0};
+    const Piece piece{Piece::Kind::layer, layer};
     l.place.layer = layers_[std::size_t(layer)].number;
     data_->before_forward(l, piece);
     const PlayedPiece& played_layer = played(layer);
@@ -251,7 +247,7 @@ class Walk {
 
   void layer_backward(Count layer) {
     Ledger& l = ledger_;
-    const Piece piece{Piece::Kind::layer, layer, 0};
+    const Piece piece{Piece::Kind::layer, layer};
     l.place.layer = layers_[std::size_t(layer)].number;
     data_->before_backward(l, piece);
     const PlayedPiece& played_layer = played(layer);
@@ -365,15 +361,15 @@ class Walk {
     after_loss_forward();
   }
   double copy_of_head() const {
-    const double V = double(padded_vocabulary(p_.model, p_.parallel.framework, p_.parallel.tensor)) / double(p_.parallel.tensor);
+    const double V = V_ / double(p_.parallel.tensor);
     return casts_weights(p_) ? whole_blocks(2 * V * double(p_.model.hidden_size)) : 0;
   }
   // Autocast's 16-bit copies; else pieces of the sequence, which are not contiguous.
   double chunk_inputs(double hidden) const { return casts_weights(p_) ? hidden / 2 : p_.training.micro_batch_size > 1 ? hidden : 0; }
   void chunked_loss_backward() {
     Ledger& l = ledger_;
-    const double n = double(how_.loss_chunks), V = double(padded_vocabulary(p_.model, p_.parallel.framework, p_.parallel.tensor)) / double(p_.parallel.tensor);
-    const Piece piece{Piece::Kind::head, 0, 0};
+    const double n = double(how_.loss_chunks), V = V_ / double(p_.parallel.tensor);
+    const Piece piece{Piece::Kind::head, 0};
     const bool trained = !p_.training.lora && (!p_.model.tie_word_embeddings || !how_.frozen_embedding);
     const double kept = l[Term::stream], copy = copy_of_head(), hidden = copy > 0 && !how_.loss_recompute ? 2 * kept : kept, again = how_.loss_recompute ? copy : 0;
     const double table = trained ? whole_blocks(e_ * V * double(p_.model.hidden_size)) : 0;
@@ -454,12 +450,12 @@ class Walk {
     l.add(Term::logits, whole_blocks(loss_.gradient) - loss_.backward);
     l.place = {StepPhase::backward, kNoLayer, {}};
     l.free(Term::logits, head_->result_bytes);
-    data_->before_backward(l, {Piece::Kind::head, 0, 0});
+    data_->before_backward(l, {Piece::Kind::head, 0});
   }
 
   void head_backward() {
     Ledger& l = ledger_;
-    const Piece piece{Piece::Kind::head, 0, 0};
+    const Piece piece{Piece::Kind::head, 0};
     l.free(Term::outer_activations, head_->forward.end.kept);
     l.free(Term::weight_copies, head_->forward.end.casts);
     walk_back(head_->backward, Term::outer_activations, piece, head_->modules);
@@ -473,10 +469,10 @@ class Walk {
     for_each_layer(true);
     l.place.layer = kEmbeddingLayer;
     l.free(Term::outer_activations, tables() + arguments());
-    const Piece piece{Piece::Kind::embedding, 0, 0};
+    const Piece piece{Piece::Kind::embedding, 0};
     // Row-parallel embeddings of DTensor return a gradient of the whole table on every rank.
     const bool is_replicated = p_.parallel.tensor > 1 && p_.parallel.framework == Framework::pytorch;
-    const double V = double(padded_vocabulary(p_.model, p_.parallel.framework, p_.parallel.tensor)) / (is_replicated ? 1 : double(p_.parallel.tensor));
+    const double V = V_ / (is_replicated ? 1 : double(p_.parallel.tensor));
     const bool trained = !how_.frozen_embedding && !p_.training.lora && has_embedding_ && !p_.model.opaque;
     if (trained) {
       data_->before_backward(l, piece);
@@ -524,9 +520,9 @@ class Walk {
   StagePieces pieces_;
   std::unique_ptr<DataParallelMemory> data_;
   Ledger ledger_;
-  double T_ = 0, stream_ = 0, copies_until_end_ = 0, tied_ = 0, logits_ = 0;
+  double T_ = 0, V_ = 0, stream_ = 0, copies_until_end_ = 0, tied_ = 0, logits_ = 0;
   const PlayedPiece* head_ = nullptr;
-  LossSizes loss_;
+  LossBytes loss_;  // in bytes of all logits
 };
 
 }  // namespace

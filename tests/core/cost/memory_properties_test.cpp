@@ -22,7 +22,7 @@ constexpr double kRounding = 64;  // terms are rounded up to whole bytes one by 
 
 std::vector<StageMemory> memory_of(const Plan& plan) {
   const std::vector<StageParameters> stages = stage_parameters(plan.model, plan.parallel);
-  return stage_memory(plan, stages, plan.training.lora ? stage_adapters(plan.model, *plan.training.lora, plan.parallel) : stages, constants().memory);
+  return stage_memory(plan, stages, plan.training.lora ? stage_adapters(plan.model, *plan.training.lora, plan.parallel) : stages);
 }
 
 double peak_of(const Plan& plan) {
