@@ -9,25 +9,10 @@
 
 #include "core/base/units.hpp"
 #include "core/count/groups.hpp"
+#include "core/describe/collective.hpp"
 #include "core/describe/plan.hpp"
 
 namespace wireplan {
-
-enum class Collective : unsigned char {
-  all_reduce,
-  all_gather,
-  reduce_scatter,
-  broadcast,
-  reduce,
-  all_to_all,
-  send_recv,
-  scatter,
-  gather
-};
-template <>
-inline constexpr std::array<std::string_view, 9> kNames<Collective> = {"all_reduce", "all_gather", "reduce_scatter",
-                                                                       "broadcast",  "reduce",     "all_to_all",
-                                                                       "send_recv",  "scatter",    "gather"};
 
 // When a message can move, which decides what hides it.
 enum class Phase : unsigned char { forward, backward, after_backward, optimizer };
