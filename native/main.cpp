@@ -95,14 +95,21 @@ int run_presets(const Options& options, const Presets& presets) {
 }
 
 int run_accuracy(const Options& options, const Presets& presets) {
-  Result<std::string> lines = options.runs_file.empty() ? Result<std::string>(std::string(reference_runs())) : read_lines(options.runs_file);
+  Result<std::string> lines = options.runs_file.empty() ? Result<std::string>(std::string(reference_runs()) + std::string(published_sweeps())) : read_lines(options.runs_file);
   if (!lines) return print_errors(lines.errors(), options.json);
   Result<Runs> runs = read_runs(lines.value(), presets);
   if (!runs) return print_errors(runs.errors(), options.json);
   Result<Constants> constants = presets.constants();
   if (!constants) return print_errors(constants.errors(), options.json);
   const GroupBy left_out = value_named<GroupBy>(options.leave_out).value_or(GroupBy::nothing);
-  const Accuracy found = accuracy(std::move(runs.value()), constants.value());
+  Fitted fitted{{}, left_out};
+  if (left_out != GroupBy::nothing) {
+    Result<Runs> published = read_runs(published_sweeps(), presets);
+    if (!published) return print_errors(published.errors(), options.json);
+    for (Run& run : published.value().runs)
+      if (run.collective) fitted.runs.push_back(std::move(*run.collective));
+  }
+  const Accuracy found = accuracy(std::move(runs.value()), constants.value(), fitted);
   return options.json ? print_document(write_accuracy(found, left_out)) : print(render_accuracy(found, left_out, options.format), kDone);
 }
 

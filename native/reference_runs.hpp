@@ -6,5 +6,6 @@
 namespace wireplan {
 
 std::string_view reference_runs();
+std::string_view published_sweeps();  // of collectives, what their constants were fitted on
 
 }  // namespace wireplan

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Packs files of runs into one C++ source.
 
-    pack_runs.py OUT.cpp FILE.jsonl...
+    pack_runs.py OUT.cpp NAME FILE.jsonl [NAME FILE.jsonl]...
 
-Defines reference_runs() of native/reference_runs.hpp: the lines of all files,
+Defines a function NAME() of native/reference_runs.hpp for each file: its lines,
 in order. Needs nothing but Python's standard library, and its output depends
 on nothing but its input.
 """
@@ -17,9 +17,6 @@ HEADER = """\
 #include "native/reference_runs.hpp"
 
 namespace wireplan {
-
-std::string_view reference_runs() {
-  return
 """
 
 
@@ -29,9 +26,14 @@ def literal(line):
     return f'      "{escaped}\\n"\n'
 
 
-def main(out, *files):
-    lines = [line for file in files for line in Path(file).read_text("utf-8").splitlines() if line.strip()]
-    Path(out).write_text(HEADER + "".join(map(literal, lines)) + "      \"\";\n}\n\n}  // namespace wireplan\n", "utf-8")
+def function(name, file):
+    lines = [line for line in Path(file).read_text("utf-8").splitlines() if line.strip()]
+    return f"\nstd::string_view {name}() {{\n  return\n" + "".join(map(literal, lines)) + '      "";\n}\n'
+
+
+def main(out, *pairs):
+    functions = [function(name, file) for name, file in zip(pairs[::2], pairs[1::2])]
+    Path(out).write_text(HEADER + "".join(functions) + "\n}  // namespace wireplan\n", "utf-8")
 
 
 if __name__ == "__main__":

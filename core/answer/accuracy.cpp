@@ -1,12 +1,15 @@
 #include "core/answer/accuracy.hpp"
 
 #include <algorithm>
+#include <map>
 #include <cmath>
 #include <tuple>
 #include <utility>
 
 #include "core/base/format.hpp"
 #include "core/base/statistics.hpp"
+
+#include "core/answer/fit_links.hpp"
 
 namespace wireplan {
 namespace {
@@ -160,23 +163,12 @@ std::vector<RankingGroup> ranking_of(const Accuracy& a, const std::vector<TimedR
   return ranking;
 }
 
-// One group of all GPUs of the run, the first ones of each node.
-GroupShape shape_of(const CollectiveRun& run) {
-  GroupShape shape;
-  shape.ranks = run.gpus;
-  shape.nodes = run.nodes;
-  shape.per_node = (run.gpus + run.nodes - 1) / run.nodes;
-  shape.local.emplace_back();
-  for (int i = 0; i < shape.per_node; ++i) shape.local.front().push_back(i);
-  return shape;
-}
-
 std::string group_of(const Accuracy& a, const ErrorRow& row, GroupBy by) {
   const Run& run = a.runs.runs[row.run];
   switch (by) {
     case GroupBy::nothing: break;
     case GroupBy::source: return run.source;
-    case GroupBy::machine: return machine_of(run.plan ? run.plan->cluster : run.collective->cluster);
+    case GroupBy::machine: return run.plan ? machine_of(run.plan->cluster) : machine_of(*run.collective);
     case GroupBy::framework: return run.plan ? std::string(name_of(run.plan->parallel.framework)) : "collectives";
     case GroupBy::size: return row.size->value < 1048576 ? "below 1 MiB" : "from 1 MiB on";
   }
@@ -201,6 +193,26 @@ ErrorSummary summary_of(const std::vector<ErrorRow>& all, const std::vector<std:
   s.median = quantile(std::move(signed_errors), 0.5);
   return s;
 }
+
+// Constants without what a run must not know; one fit for each source or machine.
+struct Refits {
+  const LinkConstants& all;
+  const Fitted& fitted;
+  std::map<std::string, LinkConstants> made;
+
+  std::string key_of(const CollectiveRun& run) const { return fitted.left_out == GroupBy::machine ? machine_of(run) : run.source; }
+
+  const LinkConstants& without(const CollectiveRun& run) {
+    if (fitted.left_out != GroupBy::machine && fitted.left_out != GroupBy::source) return all;
+    const std::string key = key_of(run);
+    if (const auto known = made.find(key); known != made.end()) return known->second;
+    std::vector<CollectiveRun> others;
+    for (const CollectiveRun& other : fitted.runs)
+      if (key_of(other) != key) others.push_back(other);
+    if (others.size() == fitted.runs.size()) return all;
+    return made.emplace(key, fit_links(all, others)).first->second;
+  }
+};
 
 }  // namespace
 
@@ -239,10 +251,10 @@ std::vector<CollectiveSum> collective_sums(const Plan& plan, const std::vector<M
 }
 
 std::vector<Seconds> predicted_times(const CollectiveRun& run, const LinkConstants& constants) {
-  const PreparedCluster cluster = prepare(run.cluster, constants);
+  const PreparedCluster cluster = prepare(run, constants);
   const RingOnWiring ring = ring_on_wiring(cluster, shape_of(run));
   std::vector<Seconds> times;
-  for (const CollectiveRun::Point& p : run.points) times.push_back(collective_time(cluster, ring, run.collective, run.gpus, run.nodes, p.size).value);
+  for (const MeasuredCurve::Point& p : run.points) times.push_back(collective_call(cluster, ring, run.collective, run.gpus, p.size).time.value);
   return times;
 }
 
@@ -279,17 +291,18 @@ std::vector<MetricSummary> summary_by(const Accuracy& a, GroupBy by) {
   return summaries;
 }
 
-Accuracy accuracy(Runs runs, const Constants& constants) {
+Accuracy accuracy(Runs runs, const Constants& constants, const Fitted& fitted) {
   Accuracy a;
+  Refits refits{constants.links, fitted, {}};
   a.runs = std::move(runs);
   std::vector<TimedRun> timed_runs;
   for (std::size_t i = 0; i < a.runs.runs.size(); ++i) {
     const Run& run = a.runs.runs[i];
     Comparer compare{a, i};
     if (run.collective) {
-      const std::vector<Seconds> predicted = predicted_times(*run.collective, constants.links);
+      const std::vector<Seconds> predicted = predicted_times(*run.collective, refits.without(*run.collective));
       for (std::size_t p = 0; p < predicted.size(); ++p) {
-        const CollectiveRun::Point& point = run.collective->points[p];
+        const MeasuredCurve::Point& point = run.collective->points[p];
         compare.add(Metric::collective_time, point.time.value, predicted[p].value, {}, point.size);
       }
     }

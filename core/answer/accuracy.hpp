@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/answer/estimate.hpp"
+#include "core/cost/collective_run.hpp"
 
 namespace wireplan {
 
@@ -59,15 +60,6 @@ struct CollectiveSum {
   int ranks = 1;
   double calls = 0;
   Bytes bytes;  // the sum of the nccl-tests sizes of the calls
-};
-
-// Time of single calls of a collective by size, as nccl-tests measures it.
-struct CollectiveRun {
-  struct Point { Bytes size; Seconds time; };
-  Cluster cluster;
-  Collective collective{};
-  int gpus = 1, nodes = 1;  // that take part, in all
-  std::vector<Point> points;
 };
 
 enum class Outcome : unsigned char { unknown, fits, oom };
@@ -150,7 +142,7 @@ bool is_same_place(const PeakPlace& predicted, const PeakPlace& seen);
 // Messages of a step added up: one entry per collective, type of elements and number of ranks, in order of these.
 std::vector<CollectiveSum> collective_sums(const Plan& plan, const std::vector<Message>& messages);
 
-// Time of one call of each size, among `gpus` of the cluster spread evenly over `nodes`. Kind: estimate, see cost/wiring.hpp.
+// Time of one call of each size, among `gpus` of the cluster spread evenly over `nodes`. Kind: estimate, see cost/collective.hpp.
 std::vector<Seconds> predicted_times(const CollectiveRun& run, const LinkConstants& constants);
 
 // measured seconds of the run predicted fastest / fewest measured - 1; 0 for an empty list.
@@ -162,8 +154,15 @@ template <> inline constexpr std::array<std::string_view, 5> kNames<GroupBy> = {
 // Errors by group and metric; groups in order of the runs. By size: only messages, those below 1 MiB and the others.
 std::vector<MetricSummary> summary_by(const Accuracy& accuracy, GroupBy by);
 
+// Sweeps the constants of collectives were fitted on, and by what they are left out: a run of the same source, or of the same machine,
+// is then predicted with constants and tables that know nothing of either.
+struct Fitted {
+  std::vector<CollectiveRun> runs;
+  GroupBy left_out = GroupBy::nothing;
+};
+
 // Every run estimated and compared with what was measured.
 // Test: tests/core/answer/accuracy_test.cpp.
-Accuracy accuracy(Runs runs, const Constants& constants);
+Accuracy accuracy(Runs runs, const Constants& constants, const Fitted& fitted = {});
 
 }  // namespace wireplan

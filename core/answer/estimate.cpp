@@ -125,12 +125,12 @@ void fill_communication(Estimate& e) {
     row.ranks = c.ranks;
     row.bytes = c.message.bytes;
     row.calls = c.message.calls;
-    const bool is_direct = c.message.collective == Collective::send_recv || c.message.collective == Collective::all_to_all;
-    row.algorithm = is_direct ? "direct" : "ring";
-    row.protocol = "simple";
-    row.basis = "formula";
-    if (c.call.value.value > 0) row.bus_bandwidth = bus_factor(c.message.collective, c.ranks) * c.message.bytes / c.call.value;
-    row.time = {c.message.calls * c.call.low, c.total, c.message.calls * c.call.high};
+    row.algorithm = name_of(c.call.algorithm);
+    row.protocol = name_of(c.call.protocol);
+    row.basis = name_of(c.call.basis);
+    const Range<Seconds>& call = c.call.time;
+    if (call.value.value > 0) row.bus_bandwidth = bus_factor(c.message.collective, c.ranks) * c.message.bytes / call.value;
+    row.time = {c.message.calls * call.low, c.total, c.message.calls * call.high};
     row.exposed = c.exposed;
     row.bottleneck = c.ring.bottleneck;
     e.communication.push_back(std::move(row));

@@ -49,20 +49,21 @@ void explain_row(const Plan& p, const Estimate& e, std::size_t i, Explainer& out
           {factor_of("b", element, kCount, "bytes of an element"), count_of("s", m.bytes.value / element, std::string(carried(m)))}, row.bytes.value, "bytes", kCount, {"nccl-tests-perf"});
   out.add(path + "calls", "k", "k_m·m", {factor_of("k_m", row.calls / times, kCount, "calls each time"), count_of("m", times, times > 1 ? "micro-batches" : "once per step")}, row.calls, "", kCount, {"nccl-tests-perf"});
 
-  const ExplainedValue time = seconds_of("t", c.call.value, kEstimate, "one call");
+  const ExplainedValue time = seconds_of("t", c.call.time.value, kEstimate, "one call");
   const double factor = bus_factor(m.collective, c.ranks);
   out.add(path + "bus_bandwidth_bytes_per_s", "B", "F·S/t", {factor_of("F", factor, kCount, "bus factor: bytes a rank sends as a multiple of S"), bytes_of("S", m.bytes, kCount, "size of one call", path + "bytes"), time}, row.bus_bandwidth.value, "bytes/s", kEstimate, {"nccl-tests-perf"});
 
   const auto total = [&](const char* suffix, Seconds result, double band, const char* meaning) {
-    return &out.add(path + "time_s" + suffix, "T", "w·k·(L + N + F·S/B + C + Q)",
-                    {factor_of("w", 1 + band, kEstimate, meaning), count_of("k", row.calls, "calls per step", path + "calls"), seconds_of("L", c.parts.start, kEstimate, "start: launch and one hop per ring step"),
-                     seconds_of("N", c.parts.network, kEstimate, "latency of the network"), factor_of("F", factor, kCount, "bus factor of " + std::string(name_of(m.collective)) + " over " + std::to_string(c.ranks) + " ranks"),
+    return &out.add(path + "time_s" + suffix, "T", "w·k·q·(L + N + F·S/B + C + Q)",
+                    {factor_of("w", 1 + band, kEstimate, meaning), count_of("k", row.calls, "calls per step", path + "calls"), factor_of("q", c.call.correction, kEstimate, "what measured tables of such machines say over the formula; 1 where there are none"), seconds_of("L", c.call.parts.start, kEstimate, "start: launch and one hop per ring step"),
+                     seconds_of("N", c.call.parts.network, kEstimate, "latency of the network"), factor_of("F", factor, kCount, "bus factor of " + std::string(name_of(m.collective)) + " over " + std::to_string(c.ranks) + " ranks"),
                      bytes_of("S", m.bytes, kCount, "size of one call", path + "bytes"), {"B", c.bandwidth.value, "bytes/s", kEstimate, "what the ring carries: the NCCL planning rate of " + (row.bottleneck.empty() ? "its slowest link" : row.bottleneck) + ", shared by the flows on it, at the share such links reach", ""},
-                     seconds_of("C", c.parts.copy, kEstimate, "copy of the rank's own block"), seconds_of("Q", c.parts.fill, kEstimate, "filling the pipeline of the bandwidth protocol")},
+                     seconds_of("C", c.call.parts.copy, kEstimate, "copy of the rank's own block"), seconds_of("Q", c.call.parts.fill, kEstimate, "filling the pipeline of the bandwidth protocol")},
                     result.value, "s", kEstimate, {"nccl-tests-perf", "nccl-topo", "published-nccl-tests"});
   };
-  const double value = c.call.value.value;
-  const double low = value > 0 ? c.call.low.value / value - 1 : 0, high = value > 0 ? c.call.high.value / value - 1 : 0;
+  const Range<Seconds>& call = c.call.time;
+  const double value = call.value.value;
+  const double low = value > 0 ? call.low.value / value - 1 : 0, high = value > 0 ? call.high.value / value - 1 : 0;
   set_band(*total("", row.time.value, 0, "1: the value itself"), row.time);
   total(".low", row.time.low, low, "low end of the band of this kind of link");
   total(".high", row.time.high, high, "high end of the band of this kind of link");
@@ -84,9 +85,9 @@ void explain_times(const Plan& p, const Constants& k, const Estimate& e, Explain
   const double band = p.model.moe ? k.efficiency.band_moe : k.efficiency.band;
   Seconds exposed_low, exposed_high;
   for (const MessageCost& message : c.messages) {
-    const double v = message.call.value.value;
-    exposed_low += (v > 0 ? message.call.low.value / v : 1) * message.exposed;
-    exposed_high += (v > 0 ? message.call.high.value / v : 1) * message.exposed;
+    const Range<Seconds>& call = message.call.time;
+    exposed_low += (call.value.value > 0 ? call.low / call.value : 1) * message.exposed;
+    exposed_high += (call.value.value > 0 ? call.high / call.value : 1) * message.exposed;
   }
   const auto end = [&](const char* suffix, Seconds result, double w, Seconds exposed, const char* which) {
     out.add(std::string("step.time_s") + suffix, "T", "w·(T_v - X) + X_e",

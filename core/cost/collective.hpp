@@ -1,4 +1,6 @@
 // What one call of a collective takes on a wiring: time with its band, how it is done and what the figure rests on.
+//
+// Notation as in wiring.hpp, and k steps of a ring, f bus factor, W bandwidth of a node's NICs for one group.
 #pragma once
 
 #include <array>
@@ -7,21 +9,22 @@
 
 namespace wireplan {
 
-// direct: every pair by itself (send_recv, all_to_all, scatter, gather).
-enum class Algorithm : unsigned char { ring, tree, nvls, nvls_tree, collnet, pat, direct };
-template <>
-inline constexpr std::array<std::string_view, 7> kNames<Algorithm> = {"ring", "tree", "nvls", "nvls-tree", "collnet", "pat", "direct"};
-
-enum class Protocol : unsigned char { ll, ll128, simple };
-template <>
-inline constexpr std::array<std::string_view, 3> kNames<Protocol> = {"ll", "ll128", "simple"};
-
 // profile: the user's own curve; measured: a shipped table of this operation, number of ranks and kind of machine, within its
 // sizes; interpolated: shipped tables of that kind of machine, carried over; extrapolated: outside the sizes that were measured;
 // formula: nothing of the kind was measured.
 enum class Basis : unsigned char { profile, measured, interpolated, formula, extrapolated };
 template <>
 inline constexpr std::array<std::string_view, 5> kNames<Basis> = {"profile", "measured", "interpolated", "formula", "extrapolated"};
+
+// Time of one call by its parts.
+struct CollectiveParts {
+  Seconds start;    // L0 + h·steps
+  Seconds network;  // l·(1.6 + log2 N)·p
+  Seconds wire;     // V / B
+  Seconds copy;     // (S/n) / C
+  Seconds fill;     // F·V / (V + v0)
+  Seconds total() const { return start + network + wire + copy + fill; }
+};
 
 struct CollectiveCall {
   Range<Seconds> time;
@@ -32,7 +35,22 @@ struct CollectiveCall {
   Basis basis = Basis::formula;
 };
 
-// One call among the groups whose rings `ring` describes. ranks < 2: all zero.
+// The formula alone: the quicker of the algorithms that apply.
+//   one node, ring or direct  T = L0 + h·k + V/B + (S/n)/C + F·V/(V + v0)      v0 = F·B/(1/rho - 1)
+//     k = 2(g-1) for all_reduce, 1 for send_recv, 1.5 + 0.35(g-2) for all_to_all, g-1 for the others
+//   one node, NVLS            T = L0 + h·min(k, 14) + A·(n/8)^0.45 + V/(e·link)  all_reduce of 5 and more, NVSwitch of Hopper and later
+//   several nodes             T = L0 + h·k + l·(1.6 + log2 N)·p + V/B + An·(1 + log2 N)/2·p·V/(V + vn)   p = 1 all_reduce, 0.6 others
+//     ring  B = min(W, B inside);  tree (NVLS machines, EFA, TCPXO)  B = min(f·W·c, B inside), c = 1 on two nodes, else 1/2
+//     all_to_all  V/B = S((1-1/N)/(W/g) + ((g-1)/n)/B inside);  scatter, gather: B = min(W·f/(1-1/N), B inside)
+// V = f·S. Source: [nccl-tests-perf] for f, form and constants fitted on [published-nccl-tests] (LinkConstants).
+// Valid S >= 0, ranks >= 1 (1 gives 0). Kind: estimate. Test: tests/core/cost/collective_test.cpp.
+CollectiveCall collective_formula(const PreparedCluster& cluster, const RingOnWiring& ring, Collective collective, int ranks, Bytes size);
+
+// Whether NCCL, or the tuner that comes with the fabric, takes trees between nodes.
+bool takes_trees(const PreparedCluster& cluster, const RingOnWiring& ring, Collective collective);
+
+// One call among the groups whose rings `ring` describes: the formula times what measured tables say. ranks < 2: all zero.
+// Kind: estimate; its band is how far off such figures were on sources they were not fitted on.
 CollectiveCall collective_call(const PreparedCluster& cluster, const RingOnWiring& ring, Collective collective, int ranks, Bytes size);
 
 }  // namespace wireplan

@@ -18,30 +18,54 @@
 
 namespace wireplan {
 
+// What was measured of one operation on one kind of machine, beside the formula.
+struct MeasuredTable {
+  struct Point { double log2_size, residual; };  // residual: ln(measured / formula)
+  int class_row = -1, fabric_row = -1;           // of the formula
+  bool by_tree = false;                          // between nodes
+  Collective collective = Collective::all_reduce;
+  int ranks = 2, nodes = 1;
+  double log2_ranks = 1, log2_nodes = 0;
+  std::string machine, source;  // machine: id of the node, or of a user's profile
+  std::vector<Point> points;    // sizes ascending
+};
+
 // Constants the wiring is judged with (assets/measurements/links.json): data with source and date, read by core/text.
 struct LinkConstants {
-  // One class of links. Fitted on [published-nccl-tests]; `basis` in the file says how well each row is founded.
+  static constexpr int kAny = -1;
+  // One class of links: what is expected of it by its physics, or as fitted on [published-nccl-tests].
   struct Class {
     std::string name;              // "nvswitch", "mesh", "xgmi", "bridge", "pcie-switch", "pcie-host", "host-memory", "network"
-    int generation = 0;            // of NVLink or PCIe; 0: the row for every generation that has none of its own
-    Seconds launch, hop;           // L0, h: time of an empty collective, per ring step
+    int generation = kAny;         // of NVLink or PCIe; kAny: what is expected of every generation that has no row of its own
+    int points = 0;                // it was fitted on, 0: none
+    double launch_cycles = 0;      // L0: time of an empty collective, in cycles of the GPU's boost clock
+    Seconds hop;                   // h: per ring step
     double efficiency = 1;         // reached share of the planning rate
-    double efficiency_many = 1;    // the same where the root ports of more than two GPUs meet in one host bridge
+    double one_way = 1;            // how much faster where traffic runs in one direction only, from one GPU to another
+    BytesPerSecond channel;        // what one channel carries, where NCCL may take too few of them; 0: never the limit
     BytesPerSecond copy;           // C: rate at which a rank copies its own block; 0: not counted
     Seconds fill, fill_per_step;   // a0, a1: what filling the pipeline of the bandwidth protocol costs, F = a0 + a1·steps; 0: not counted
     double low_latency_share = 1;  // rho: share of B that the low-latency protocol of small messages reaches
     double all_to_all_efficiency = 1;
     Seconds all_to_all_fill;
     double all_to_all_low_latency_share = 1;
-    double band = 0.2;             // relative half width of the stated time band
+    double nvls_efficiency = 0;    // all-reduce in the switch, in bus bandwidth over the planning rate; 0: the switch cannot
+    Seconds nvls_fill;             // of it, on eight GPUs
   };
   std::vector<Class> classes;
   // NCCL planning rates per link and direction, and data-sheet rates [nccl-topo]: index = generation (NVLink 1..5, PCIe 1..6 at x16).
   std::vector<BytesPerSecond> nvlink_per_link, nvlink_per_link_nominal, pcie_x16, pcie_x16_nominal;
   BytesPerSecond nvlink_ga10x_per_link;  // the slower NVLink 3 of GA102 cards (14 GB/s nominal)
+  Seconds launch_per_gpu;                // one process that launches on several GPUs: for every GPU past the second
+  double staged_of_pcie = 1;             // without GPUDirect: what a GPU passes to NICs by host memory, of its PCIe link's rate
+  double unplanned_hop = 1;              // a ring step where NCCL found no ring, against one of the low-latency protocol
   double xgmi_of_nominal = 0.75;         // planned share of an AMD GPU's link
   BytesPerSecond c2c, c2c_nominal;       // Grace to its GPU
-  struct Socket { std::string nccl_class; BytesPerSecond rate; };
+  struct Socket {
+    std::string nccl_class;
+    BytesPerSecond rate, measured{};  // NCCL's planning rate; what copies between GPUs reach, 0: not known
+    int measured_from = 0;            // on machines of this PCIe generation and later
+  };
   std::vector<Socket> sockets;           // between CPU sockets, by class of CPU
   struct FabricRate {                    // the last row that matches counts
     Fabric fabric = Fabric::infiniband;
@@ -50,9 +74,21 @@ struct LinkConstants {
     double efficiency = 0.8;             // reached share of the NICs' rate
     Seconds latency;                     // l: taken (1.6 + log2 N) times
     Seconds fill;                        // An: as F above, for the network
+    BytesPerSecond most;                 // of a node, however many NICs it has; 0: no such limit
     Bytes fill_bytes;                    // vn: V at which half of it is spent
+    int points = 0;                      // it was fitted on, 0: none
   };
   std::vector<FabricRate> fabrics;
+  std::vector<FabricRate> expected_fabrics;  // the same rows before any fit
+  // How far off a time may be, by what it rests on, as ln(measured/predicted). The last row that matches counts.
+  struct Band {
+    std::string basis;  // "measured", "interpolated", "fitted", "unknown"
+    bool several_nodes = false;
+    Bytes from;         // size
+    double low = 0, high = 0;
+  };
+  std::vector<Band> bands;
+  std::vector<MeasuredTable> tables;
   std::string source;
 };
 
@@ -83,6 +119,8 @@ struct PreparedCluster {
   std::vector<Route> routes;             // gpus × gpus, row by row
   std::vector<Step> steps;
   int gpus = 0;
+  const std::string& machine() const { return cluster->node.id; }
+  CollectiveSwitches switches;           // may be set after prepare()
   bool switched = false;                 // every pair meets in the NVSwitch alone: any subset is as good as any other
   const Route& route(int from, int to) const {
     return routes[static_cast<std::size_t>(from) * static_cast<std::size_t>(gpus) + static_cast<std::size_t>(to)];
@@ -103,17 +141,20 @@ struct RingOnWiring {
   BytesPerSecond bus_bandwidth;   // what each rank can pass around: min over links of efficiency · rate / flows
   std::string_view link_class;    // names the row of LinkConstants that bounds it: "network" or the class of the slowest path inside the node
   int bottleneck_link = -1;       // index into graph.links, -1: none, or not a single one
-  int bottleneck_component = -1;  // what binds where it is no link alone: a crowded host bridge (cpu), a GPU all of whose direct links are in use
+  int bottleneck_component = -1;  // what binds where it is no link alone: a GPU all of whose direct links are in use
   std::string bottleneck;         // for people: "xGMI cpu0–cpu1", "PCIe 4 ×16 gpu0–switch0", "8 × 400 Gbit/s InfiniBand"
   BytesPerSecond bottleneck_rate;     // planning rate of that link, one direction
   BytesPerSecond bottleneck_nominal;  // its data-sheet rate, 0 when not known
   std::vector<LinkLoad> loads;    // every link the groups use (node 0)
   std::vector<int> order;         // GPU indices on node 0 in the order the ring of the first group visits them
-  bool uses_host_memory = false;  // P2P is off: copies go through host memory
+  bool uses_host_memory = false;  // copies go through a buffer in host memory: no peer access, or NCCL does not use it so far apart
+  int channels = 0;               // that NCCL takes for a ring over PCIe, 0: not a limit
+  bool unplanned = false;         // NCCL's search found no ring fast enough: rank order and the Simple protocol from 4 KiB
 
   // What collective_time needs besides.
   BytesPerSecond pair_bandwidth;        // of send_recv between neighbouring ranks, all groups at once
   BytesPerSecond all_to_all_bandwidth;  // V of all_to_all over its time, inside the node
+  BytesPerSecond node_bandwidth;        // what the ring could pass around inside the node (NVLink domain) alone
   BytesPerSecond network_bandwidth;     // a group's share of the NICs of a node (of an NVLink domain), 0 on one node
   int per_node = 1;                     // ranks in an NVLink domain or node
   int nodes = 1;                        // NVLink domains or nodes
@@ -125,32 +166,13 @@ struct RingOnWiring {
 //   B = min over links of efficiency · rate / flows;  several nodes: min(B, NICs · rate · efficiency · share / groups)
 // Rings are searched like NCCL does ([nccl-search]: widest, then nearest), each half of the traffic runs round in each direction, and
 // rings over direct NVLinks use all parallel links at once. Kind: estimate, band in LinkConstants::Class::band.
-// Provisional: not NCCL's own search (discrete speeds, channel limits, its P2P level), no NVLS and no trees.
+// Past a host bridge copies go through host memory, unless the group has two GPUs of an AMD host on the node ([nccl-paths], P2P level).
+// A ring over PCIe has four channels where NCCL plans 24 GB/s and more, else two ([nccl-search]); B <= channels · what one carries.
+// Provisional: not NCCL's own search (discrete speeds).
 // Test: tests/core/cost/wiring_ring_test.cpp.
 RingOnWiring ring_on_wiring(const PreparedCluster& cluster, const GroupShape& shape);
 
 // The bandwidth of `ring` that holds for a collective.
 BytesPerSecond bandwidth_of(const RingOnWiring& ring, Collective collective);
-
-// Time of one call by its parts.
-struct CollectiveParts {
-  Seconds start;    // L0 + h·steps
-  Seconds network;  // l·(1.6 + log2 N)·p
-  Seconds wire;     // V / B
-  Seconds copy;     // (S/n) / C
-  Seconds fill;     // F·V / (V + v0)
-  double band = 0;
-  Seconds total() const { return start + network + wire + copy + fill; }
-  Range<Seconds> range() const { return {total() / (1 + band), total(), total() * (1 + band)}; }
-};
-CollectiveParts collective_parts(const PreparedCluster& cluster, const RingOnWiring& ring, Collective collective, int ranks, int nodes, Bytes size);
-
-// Time of one call:
-//   one node       T = L0 + h·k + V/B + (S/n)/C + F·V/(V + v0)     v0 = F·B/(1/rho - 1)
-//   several nodes  T = L0 + h·k + l·(1.6 + log2 N)·p + V/B + An·(1 + log2 N)/2·p·V/(V + vn)     p = 1 all_reduce, 0.6 others
-//   V = factor·S, k = 2(g-1) for all_reduce, 1 for send_recv, 1.5 + 0.35(g-2) for all_to_all, g-1 for the others.
-// Source: [nccl-tests-perf] for the factor, form and constants fitted on [published-nccl-tests] (LinkConstants).
-// Valid S >= 0, ranks >= 1 (1 gives 0). Kind: estimate. Test: tests/core/cost/wiring_time_test.cpp.
-Range<Seconds> collective_time(const PreparedCluster& cluster, const RingOnWiring& ring, Collective collective, int ranks, int nodes, Bytes size);
 
 }  // namespace wireplan

@@ -71,7 +71,9 @@ class Expansion {
     l.kind = kind;
     l.generation = generation;
     l.width = width;
-    l.rate = rates.planning;
+    l.planning = rates.planning;
+    l.measured = rates.measured.value > 0;
+    l.rate = l.measured ? rates.measured : rates.planning;
     l.nominal = rates.nominal;
     graph_.links.push_back(l);
   }
@@ -94,7 +96,7 @@ class Expansion {
   }
 
   void add_pcie() {
-    const int generation = node_.wiring.pcie_generation > 0 ? node_.wiring.pcie_generation : node_.gpu.pcie_generation;
+    const int generation = pcie_generation_of(node_);
     const int lanes = node_.wiring.pcie_lanes > 0 ? node_.wiring.pcie_lanes : node_.gpu.pcie_lanes;
     const LinkRates card = pcie_rates(generation, lanes, constants_), x16 = pcie_rates(generation, 16, constants_);
     const bool superchip = node_.gpu.form == "superchip";  // GPU and CPU share a module: NVLink-C2C takes PCIe's place
@@ -129,7 +131,7 @@ class Expansion {
   void add_sockets() {
     // Every pair of sockets of a host has a link of its own, as NCCL draws it. A node of more than eight sockets is a rack of
     // two-socket trays that NVLink alone joins.
-    const LinkRates rates = socket_rates(node_.cpu, constants_);
+    const LinkRates rates = socket_rates(node_.cpu, pcie_generation_of(node_), constants_);
     const bool rack = cpus_.size() > 8 && node_.wiring.kind == WiringKind::nvswitch;
     for (std::size_t a = 0; a < cpus_.size(); ++a)
       for (std::size_t b = a + 1; b < cpus_.size(); ++b)
@@ -172,7 +174,7 @@ LinkRates usual_rates(const Link& link, const Node& node, const LinkConstants& c
     case LinkKind::xgmi: return nvlink_rates(node.gpu, link.generation, link.width, constants);
     case LinkKind::pcie:
       return pcie_rates(link.generation > 0 ? link.generation : node.gpu.pcie_generation, link.width > 0 ? link.width : 16, constants);
-    case LinkKind::socket: return socket_rates(node.cpu, constants);
+    case LinkKind::socket: return socket_rates(node.cpu, pcie_generation_of(node), constants);
     case LinkKind::c2c: return {constants.c2c, constants.c2c_nominal};
     case LinkKind::eth: case LinkKind::ib: break;  // NCCL's rate of a NIC whose speed it cannot read: 100 Gbit/s
   }
@@ -197,10 +199,13 @@ WiringGraph completed(const Node& node, const LinkConstants& constants) {
     l.b = new_of_old[static_cast<std::size_t>(l.b)];
     if (l.rate.value <= 0) {
       const LinkRates usual = usual_rates(l, node, constants);
-      l.rate = usual.planning;
+      l.planning = usual.planning;
+      l.measured = usual.measured.value > 0;
+      l.rate = l.measured ? usual.measured : usual.planning;
       if (l.nominal.value <= 0) l.nominal = usual.nominal;
       if (l.kind == LinkKind::pcie && l.generation == 0) l.generation = node.gpu.pcie_generation;
     }
+    if (l.planning.value <= 0) l.planning = l.rate;
     graph.links.push_back(l);
   }
   return graph;

@@ -55,10 +55,10 @@ LinkRates pcie_rates(int generation, int lanes, const LinkConstants& constants) 
   return {of_generation(constants.pcie_x16, generation) * share, of_generation(constants.pcie_x16_nominal, generation) * share};
 }
 
-LinkRates socket_rates(const Cpu& cpu, const LinkConstants& constants) {
+LinkRates socket_rates(const Cpu& cpu, int pcie_generation, const LinkConstants& constants) {
   BytesPerSecond slowest{};
   for (const LinkConstants::Socket& s : constants.sockets) {
-    if (s.nccl_class == cpu.nccl_class) return {s.rate, {}};
+    if (s.nccl_class == cpu.nccl_class) return {s.rate, {}, pcie_generation >= s.measured_from ? s.measured : BytesPerSecond{}};
     if (slowest.value == 0 || s.rate < slowest) slowest = s.rate;
   }
   return {slowest, {}};
@@ -75,13 +75,22 @@ std::string network_name(const Network& network) {
          std::string(kTitles[static_cast<std::size_t>(network.fabric)]);
 }
 
+int generation_of(std::string_view class_name, const Node& node) {
+  const bool is_pcie = class_name.starts_with("pcie") || class_name == "host-memory";
+  return is_pcie ? pcie_generation_of(node) : node.gpu.nvlink_generation;
+}
+
+Seconds launch_of(const LinkConstants::Class& row, const Gpu& gpu) {
+  return Seconds(row.launch_cycles / (gpu.boost_clock_hz > 0 ? gpu.boost_clock_hz : 1.7e9));
+}
+
 int class_row(const LinkConstants& constants, std::string_view name, int generation) {
   int any = -1;
   for (std::size_t i = 0; i < constants.classes.size(); ++i) {
     const LinkConstants::Class& c = constants.classes[i];
     if (c.name != name) continue;
-    if (c.generation == generation && generation > 0) return static_cast<int>(i);
-    if (c.generation == 0) any = static_cast<int>(i);
+    if (c.generation == generation) return static_cast<int>(i);
+    if (c.generation == LinkConstants::kAny) any = static_cast<int>(i);
   }
   return any;
 }
@@ -89,10 +98,11 @@ int class_row(const LinkConstants& constants, std::string_view name, int generat
 int fabric_row(const LinkConstants& constants, const Network& network) {
   // A fabric without a row for a node that lacks GPUDirect keeps the row it has.
   int row = -1, other = -1;
+  const Fabric fabric = network.fabric == Fabric::roce ? Fabric::infiniband : network.fabric;  // the same cards and verbs: one class in the fit
   const BytesPerSecond sum = network.nic_rate * network.nics_per_node;
   for (std::size_t i = 0; i < constants.fabrics.size(); ++i) {
     const LinkConstants::FabricRate& f = constants.fabrics[i];
-    if (f.fabric != network.fabric || sum < f.node_from || network.nic_rate < f.nic_from) continue;
+    if (f.fabric != fabric || sum < f.node_from || network.nic_rate < f.nic_from) continue;
     (f.gpudirect == network.gpudirect ? row : other) = static_cast<int>(i);
   }
   return row >= 0 ? row : other;

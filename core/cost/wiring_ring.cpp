@@ -23,67 +23,61 @@ class Loads {
     const std::size_t directions = 2 * cluster.graph.links.size();
     flows.assign(directions, 0);
     class_.assign(directions, 0);
-    meeting_.assign(cluster.graph.components.size(), 0);
-    for (std::size_t c = 0; c < kClasses.size(); ++c) {
-      const bool nvlink = kClasses[c] == "nvswitch" || kClasses[c] == "mesh" || kClasses[c] == "xgmi" || kClasses[c] == "bridge";
-      const int pcie = node_.wiring.pcie_generation > 0 ? node_.wiring.pcie_generation : node_.gpu.pcie_generation;
-      row_[c] = class_row(constants_, kClasses[c], nvlink ? node_.gpu.nvlink_generation : pcie);
-    }
+    for (std::size_t c = 0; c < kClasses.size(); ++c) row_[c] = class_row(constants_, kClasses[c], generation_of(kClasses[c], node_));
   }
 
-  // `share` of a flow between two GPUs, one direction.
-  void add(int from, int to, double share) {
+  // `share` of a flow between two GPUs of a group that has `members` on the node, one direction.
+  void add(int from, int to, double share, std::size_t members) {
     const Route& r = cluster_.route(from, to);
-    const int c = class_index(from, to);
+    const int c = class_index(from, to, members);
     worst_class = std::max(worst_class, c);
-    worst_kind = std::max(worst_kind, r.kind);
     if (r.kind == PathKind::none) missing = {from, to};
     for (std::uint32_t s = r.first; s < r.first + r.count; ++s) {
-      const PreparedCluster::Step step = cluster_.steps[s];
-      const std::size_t direction = direction_of(step);
+      const std::size_t direction = direction_of(cluster_.steps[s]);
       flows[direction] += share;
       class_[direction] = std::max(class_[direction], c);
-      // Root ports: GPUs that hang from the host bridge itself meet in it; behind switches only the uplink counts.
-      const Link& l = cluster_.graph.links[at(step.link)];
-      const int host = host_of_root_port(l);
-      if (host >= 0) meeting_[at(host)] += share / 2;
     }
   }
 
   struct Tightest {
     double rate = std::numeric_limits<double>::max();
-    int link = -1, host = -1;
+    int link = -1;
   };
-  // Least efficiency · rate / flows of all links; the first of equals.
+  // Least efficiency · rate / flows of all links; the first of equals. A measured rate is what a flow reaches.
   Tightest tightest(bool all_to_all) const {
     Tightest best;
     for (std::size_t d = 0; d < flows.size(); ++d) {
       if (flows[d] <= 0) continue;
       const Link& l = cluster_.graph.links[d / 2];
-      const int host = crowded(l);
-      const double rate = l.rate.value * efficiency(class_[d], host >= 0, all_to_all) / flows[d];
-      if (rate < best.rate) best = {rate, static_cast<int>(d / 2), host};
+      const double rate = l.rate.value * (l.measured ? 1 : efficiency(class_[d], all_to_all)) / flows[d];
+      if (rate < best.rate) best = {rate, static_cast<int>(d / 2)};
+    }
+    return best;
+  }
+  // The same as NCCL's search sees it.
+  Tightest planned() const {
+    Tightest best;
+    for (std::size_t d = 0; d < flows.size(); ++d) {
+      if (flows[d] <= 0) continue;
+      const double rate = cluster_.graph.links[d / 2].planning.value / flows[d];
+      if (rate < best.rate) best = {rate, static_cast<int>(d / 2)};
     }
     return best;
   }
 
-  double efficiency(int c, bool many, bool all_to_all) const {
+  double efficiency(int c, bool all_to_all) const {
     if (row_[at(c)] < 0) return 0.75;
     const LinkConstants::Class& row = constants_.classes[at(row_[at(c)])];
-    const double share = many ? row.efficiency_many : row.efficiency;
-    return all_to_all ? row.all_to_all_efficiency * share / row.efficiency : share;
+    return all_to_all ? row.all_to_all_efficiency : row.efficiency;
   }
 
-  // A way between two GPUs behind PCIe switches counts as switched also where the switches meet in the host: boxes of that make
-  // are one class in the fit.
-  int class_index(int from, int to) const {
-    const Route& r = cluster_.route(from, to);
-    std::string_view name = class_of(r.kind, node_);
-    if ((r.kind == PathKind::host_bridge || r.kind == PathKind::sockets) && r.count > 1) {
-      const Link& first = cluster_.graph.links[at(cluster_.steps[r.first].link)];
-      const Link& last = cluster_.graph.links[at(cluster_.steps[r.first + r.count - 1].link)];
-      if (ends_at_switch(first) && ends_at_switch(last)) name = "pcie-switch";
-    }
+  // NCCL uses peer access up to one host bridge, and past it only between two GPUs of an AMD host.
+  int class_index(int from, int to, std::size_t members) const {
+    PathKind kind = cluster_.route(from, to).kind;
+    const bool is_amd = node_.cpu.vendor == "amd" || node_.cpu.nccl_class == "amd";
+    if ((kind == PathKind::host_bridge || kind == PathKind::sockets) && !cluster_.switches.peers_past_host && !(is_amd && members <= 2))
+      kind = PathKind::host_memory;
+    const std::string_view name = class_of(kind, node_);
     for (std::size_t c = 0; c < kClasses.size(); ++c)
       if (kClasses[c] == name) return static_cast<int>(c);
     return static_cast<int>(kClasses.size()) - 1;
@@ -92,39 +86,17 @@ class Loads {
 
   std::vector<double> flows;  // per direction of every link
   int worst_class = 0;
-  PathKind worst_kind = PathKind::self;
   std::array<int, 2> missing{-1, -1};  // two GPUs without any way between them
 
  private:
-  bool is_host(int c) const {
-    const ComponentKind kind = cluster_.graph.components[at(c)].kind;
-    return kind == ComponentKind::cpu || kind == ComponentKind::root;
-  }
-  bool ends_at_switch(const Link& l) const {
-    for (int end : {l.a, l.b})
-      if (cluster_.graph.components[at(end)].kind == ComponentKind::pcie_switch) return true;
-    return false;
-  }
-  // The host bridge in which more than two GPUs' worth of traffic meets, if this is the link of one of them.
-  int crowded(const Link& l) const {
-    const int host = host_of_root_port(l);
-    return host >= 0 && meeting_[at(host)] > 2 ? host : -1;
-  }
-  // The CPU at the end of a PCIe link that leads straight to a GPU, -1 for other links.
-  int host_of_root_port(const Link& l) const {
-    if (l.kind != LinkKind::pcie) return -1;
-    for (auto [host, gpu] : {std::array{l.a, l.b}, std::array{l.b, l.a}})
-      if (is_host(host) && cluster_.graph.components[at(gpu)].kind == ComponentKind::gpu) return host;
-    return -1;
-  }
-
   const PreparedCluster& cluster_;
   const Node& node_;
   const LinkConstants& constants_;
-  std::vector<int> class_;       // slowest class of the flows on that direction
-  std::vector<double> meeting_;  // per component
+  std::vector<int> class_;  // slowest class of the flows on that direction
   std::array<int, kClasses.size()> row_{};
 };
+
+constexpr int kFirstPcieClass = 4;
 
 // Hosts that share an NVLink domain; 1 where racks play no role.
 int domain_hosts(const PreparedCluster& cluster) {
@@ -146,12 +118,10 @@ void name_bottleneck(const PreparedCluster& cluster, const Loads::Tightest& tigh
   if (tight.link < 0) return;
   const Link& l = cluster.graph.links[at(tight.link)];
   ring.bottleneck_link = tight.link;
-  ring.bottleneck_component = tight.host;
   ring.bottleneck_rate = l.rate;
   ring.bottleneck_nominal = l.nominal;
   const std::string link = link_name(cluster.graph, l, cluster.cluster->node);
   if (host_memory) ring.bottleneck = "copies through host memory, " + link;
-  else if (tight.host >= 0) ring.bottleneck = "host bridge " + cluster.graph.components[at(tight.host)].id + ", " + link;
   else ring.bottleneck = link;
 }
 
@@ -161,9 +131,25 @@ std::string listed(const PreparedCluster& cluster, const std::vector<int>& gpus)
   return text;
 }
 
+// How many channels NCCL takes for a ring over PCIe, and where they are what binds.
+// Source: [nccl-search]; Blackwell's list of speeds ends at 18 GB/s, that of others at 3.
+void count_channels(const PreparedCluster& cluster, const Loads::Tightest& planned, int row, RingOnWiring& ring) {
+  if (planned.link < 0 || row < 0) return;
+  ring.unplanned = planned.rate < (cluster.cluster->node.gpu.architecture.starts_with("Blackwell") ? 18e9 : 3e9);
+  ring.channels = std::max(planned.rate >= 24e9 ? 4 : 2, cluster.switches.min_channels);
+  const BytesPerSecond most = cluster.constants->classes[at(row)].channel * ring.channels;
+  if (most.value <= 0 || most >= ring.bus_bandwidth) return;
+  ring.bus_bandwidth = ring.bottleneck_rate = most;
+  ring.bottleneck_nominal = {};
+  ring.bottleneck_link = planned.link;
+  ring.bottleneck = std::to_string(ring.channels) + " channels, all that NCCL plans past " +
+                    link_name(cluster.graph, cluster.graph.links[at(planned.link)], cluster.cluster->node);
+}
+
 // The part of the ring inside the node (or NVLink domain): orders, loads, bandwidth.
 void lay_rings(const PreparedCluster& cluster, const GroupShape& shape, Loads& loads, RingOnWiring& ring) {
   HalfFlows halves(2 * cluster.graph.links.size(), 0);
+  Loads of_first(cluster);  // NCCL plans each group without the others
   MeshBound tightest_mesh;
   std::vector<int> mesh_members;
   int mesh_class = 0;
@@ -178,14 +164,14 @@ void lay_rings(const PreparedCluster& cluster, const GroupShape& shape, Loads& l
     if (order.size() < 2) continue;
     const MeshBound mesh = mesh_bound(cluster, order);
     if (mesh.rate.value > 0) {
-      mesh_class = loads.class_index(order[0], order[1]);
+      mesh_class = loads.class_index(order[0], order[1], order.size());
       for (int a : order) {
         double out = 0;
         for (int b : order) out += cluster.route(a, b).kind == PathKind::nvlink ? cluster.route(a, b).rate.value : 0;
         for (int b : order)
-          if (cluster.route(a, b).kind == PathKind::nvlink) loads.add(a, b, cluster.route(a, b).rate.value / out);
+          if (cluster.route(a, b).kind == PathKind::nvlink) loads.add(a, b, cluster.route(a, b).rate.value / out, order.size());
       }
-      const BytesPerSecond reached = mesh.rate * loads.efficiency(mesh_class, false, false);
+      const BytesPerSecond reached = mesh.rate * loads.efficiency(mesh_class, false);
       if (mesh_members.empty() || mesh.rate < tightest_mesh.rate) {
         tightest_mesh = mesh;
         mesh_members = order;
@@ -196,14 +182,17 @@ void lay_rings(const PreparedCluster& cluster, const GroupShape& shape, Loads& l
     for (std::size_t i = 0; i < order.size(); ++i) {
       const int a = order[i], b = order[(i + 1) % order.size()];
       add_edge(cluster, a, b, 1, halves);
-      loads.add(a, b, 0.5);
-      loads.add(b, a, 0.5);
+      for (Loads* l : {&loads, &of_first}) {
+        if (l == &of_first && &gpus != &shape.local.front()) continue;
+        l->add(a, b, 0.5, order.size());
+        l->add(b, a, 0.5, order.size());
+      }
     }
   }
   // Direct links of a mesh share traffic by their rate, so that each alone allows what its GPU can send in all; the cut of the whole
   // mesh may be tighter.
   const Loads::Tightest tight = loads.tightest(false);
-  ring.uses_host_memory = loads.worst_kind == PathKind::host_memory;
+  ring.uses_host_memory = kClasses[at(loads.worst_class)] == "host-memory";
   if (!mesh_members.empty() && ring.bus_bandwidth.value <= tight.rate) {
     ring.bottleneck_rate = tightest_mesh.rate;
     ring.bottleneck_nominal = tightest_mesh.nominal;
@@ -217,6 +206,7 @@ void lay_rings(const PreparedCluster& cluster, const GroupShape& shape, Loads& l
   } else if (tight.link >= 0) {
     ring.bus_bandwidth = BytesPerSecond(tight.rate);
     name_bottleneck(cluster, tight, ring.uses_host_memory, ring);
+    if (loads.worst_class >= kFirstPcieClass) count_channels(cluster, of_first.planned(), loads.row(loads.worst_class), ring);
   }
   if (loads.missing[0] >= 0) {
     // validate() refuses such graphs; NCCL's last resort is one channel of 0.1 GB/s.
@@ -232,19 +222,19 @@ void weigh_pairs(const PreparedCluster& cluster, const GroupShape& shape, RingOn
   if (cluster.switched) {
     const BytesPerSecond rate = ring.per_node > 1 ? ring.bottleneck_rate : BytesPerSecond{};
     const Loads none(cluster);
-    ring.pair_bandwidth = rate * none.efficiency(0, false, false);
-    ring.all_to_all_bandwidth = rate * none.efficiency(0, false, true);
+    ring.pair_bandwidth = rate * none.efficiency(0, false);
+    ring.all_to_all_bandwidth = rate * none.efficiency(0, true);
     return;
   }
   Loads pairs(cluster), all(cluster);
   for (const std::vector<int>& gpus : shape.local) {
     for (std::size_t i = 0; i + 1 < gpus.size(); ++i) {
-      pairs.add(gpus[i], gpus[i + 1], 1);
-      pairs.add(gpus[i + 1], gpus[i], 1);
+      pairs.add(gpus[i], gpus[i + 1], 1, gpus.size());
+      pairs.add(gpus[i + 1], gpus[i], 1, gpus.size());
     }
     for (int a : gpus)
       for (int b : gpus)
-        if (a != b) all.add(a, b, 1.0 / static_cast<double>(gpus.size() - 1));
+        if (a != b) all.add(a, b, 1.0 / static_cast<double>(gpus.size() - 1), gpus.size());
   }
   const Loads::Tightest pair = pairs.tightest(false), every = all.tightest(true);
   if (pair.link >= 0) ring.pair_bandwidth = BytesPerSecond(pair.rate);
@@ -264,8 +254,16 @@ void add_network(const PreparedCluster& cluster, const GroupShape& shape, RingOn
   const double nics = std::max(1, net.nics_per_node);
   const double share = std::min(1.0, std::max(static_cast<double>(used) / std::max(1, cluster.cluster->node.gpus), 1 / nics));
   ring.fabric_row = fabric_row(*cluster.constants, net);
-  const double reached = ring.fabric_row >= 0 ? cluster.constants->fabrics[at(ring.fabric_row)].efficiency : 0.8;
-  const BytesPerSecond node_rate = net.nic_rate * nics * share;
+  static constexpr LinkConstants::FabricRate kUnknown;
+  const LinkConstants::FabricRate& fabric = ring.fabric_row >= 0 ? cluster.constants->fabrics[at(ring.fabric_row)] : kUnknown;
+  const double reached = fabric.efficiency;
+  BytesPerSecond node_rate = net.nic_rate * nics * share;
+  if (fabric.most.value > 0) node_rate = std::min(node_rate, fabric.most / reached);
+  if (!net.gpudirect) {
+    const Node& node = cluster.cluster->node;
+    const BytesPerSecond staged = pcie_rates(pcie_generation_of(node), node.gpu.pcie_lanes, *cluster.constants).planning * cluster.constants->staged_of_pcie;
+    node_rate = std::min(node_rate, staged * static_cast<double>(std::max<std::size_t>(1, used)) / reached);
+  }
   const double slowed = reached / std::max(1.0, net.oversubscription);
   ring.network_bandwidth = node_rate * slowed * hosts / groups;
 
@@ -304,6 +302,7 @@ RingOnWiring ring_on_wiring(const PreparedCluster& cluster, const GroupShape& sh
   ring.class_row = ring.per_node > 1 ? loads.row(loads.worst_class) : class_row(*cluster.constants, "network", 0);
   ring.link_class = ring.per_node > 1 ? kClasses[at(loads.worst_class)] : std::string_view("network");
   weigh_pairs(cluster, shape, ring);
+  ring.node_bandwidth = ring.bus_bandwidth;
   if (ring.nodes > 1 && cluster.cluster->network) add_network(cluster, shape, ring);
   return ring;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 
 #include "core/base/names.hpp"
 
@@ -22,5 +23,23 @@ template <>
 inline constexpr std::array<std::string_view, 9> kNames<Collective> = {"all_reduce", "all_gather", "reduce_scatter",
                                                                        "broadcast",  "reduce",     "all_to_all",
                                                                        "send_recv",  "scatter",    "gather"};
+
+// direct: every pair by itself (send_recv, all_to_all, scatter, gather).
+enum class Algorithm : unsigned char { ring, tree, nvls, nvls_tree, collnet, pat, direct };
+template <>
+inline constexpr std::array<std::string_view, 7> kNames<Algorithm> = {"ring", "tree", "nvls", "nvls-tree", "collnet", "pat", "direct"};
+
+enum class Protocol : unsigned char { ll, ll128, simple };
+template <>
+inline constexpr std::array<std::string_view, 3> kNames<Protocol> = {"ll", "ll128", "simple"};
+
+// What the environment of a run decides (NCCL_ALGO, NCCL_NVLS_ENABLE, NCCL_P2P_LEVEL, NCCL_MIN_NCHANNELS).
+struct CollectiveSwitches {
+  std::optional<Algorithm> algorithm;
+  bool nvls = true;
+  bool peers_past_host = false;  // peer access past the host bridge too
+  int min_channels = 0;
+  friend bool operator==(const CollectiveSwitches&, const CollectiveSwitches&) = default;
+};
 
 }  // namespace wireplan

@@ -45,8 +45,10 @@ struct Link {
   LinkKind kind = LinkKind::pcie;
   int generation = 0, width = 0;  // lanes of PCIe, link count of NVLink and xGMI; 0: not stated
   BytesPerSecond nominal{};       // per direction, data sheet; 0: not known
-  BytesPerSecond rate{};  // per direction, what the model calculates with (NCCL's planning rate unless `stated`)
-  bool stated = false;    // the user gave bytes_per_s himself
+  BytesPerSecond rate{};      // per direction, what the model calculates with: stated, else measured on such machines, else planned
+  BytesPerSecond planning{};  // per direction, what NCCL's search reckons with
+  bool stated = false;        // the user gave bytes_per_s himself
+  bool measured = false;      // `rate` was measured on such machines, and is what a flow reaches
   Seconds latency{};
   friend bool operator==(const Link&, const Link&) = default;
 };

@@ -141,10 +141,10 @@ StepCost step_cost(const Plan& p, const PreparedCluster& cluster, const std::vec
     c.ring = known->second.first;
     c.ranks = known->second.second.ranks;
     c.nodes = known->second.second.nodes;
-    c.parts = collective_parts(cluster, c.ring, message.collective, c.ranks, c.nodes, message.bytes);
-    c.call = c.parts.range();
-    c.bandwidth = c.parts.wire.value > 0 ? bus_factor(message.collective, c.ranks) * message.bytes / c.parts.wire : BytesPerSecond(0);
-    c.total = message.calls * c.call.value;
+    c.call = collective_call(cluster, c.ring, message.collective, c.ranks, message.bytes);
+    const Seconds wire = c.call.parts.wire;
+    c.bandwidth = wire.value > 0 ? bus_factor(message.collective, c.ranks) * message.bytes / wire : BytesPerSecond(0);
+    c.total = message.calls * c.call.time.value;
     cost.messages.push_back(std::move(c));
   }
   apply_exposure(p, k, cost);
@@ -167,7 +167,7 @@ StepCost step_cost(const Plan& p, const PreparedCluster& cluster, const std::vec
   const double compute_band = p.model.moe ? k.band_moe : k.band;
   Seconds low = (1 - compute_band) * (total - cost.exposed_communication), high = (1 + compute_band) * (total - cost.exposed_communication);
   for (const MessageCost& c : cost.messages) {
-    const double scale_low = c.call.value.value > 0 ? c.call.low / c.call.value : 1, scale_high = c.call.value.value > 0 ? c.call.high / c.call.value : 1;
+    const double scale_low = c.total.value > 0 ? c.call.time.low / c.call.time.value : 1, scale_high = c.total.value > 0 ? c.call.time.high / c.call.time.value : 1;
     low += scale_low * c.exposed;
     high += scale_high * c.exposed;
   }

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/cost/wiring.hpp"
+#include "core/cost/collective.hpp"
 #include "core/count/messages.hpp"
 #include "core/count/parameters.hpp"
 #include "core/describe/plan.hpp"
@@ -19,8 +19,7 @@ struct MessageCost {
   Message message;
   RingOnWiring ring;          // of its group
   int ranks = 1, nodes = 1;
-  Range<Seconds> call;        // one call
-  CollectiveParts parts;      // of which it is made
+  CollectiveCall call;        // one call
   BytesPerSecond bandwidth;   // B: what a rank sends of it over the time the wires need
   Seconds total, exposed;     // all calls of the step; exposed <= total
   // exposed = unavoidable + share·(total - unavoidable), see exposure rules in step.cpp

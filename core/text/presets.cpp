@@ -263,8 +263,14 @@ Result<Implementation> Presets::implementation(std::string_view id) const {
   return implementation;
 }
 
+Result<LinkConstants> Presets::expected_links() const { return loaded(*this, "measurements", "links", read_link_constants); }
+
 Result<Constants> Presets::constants() const {
-  auto links = loaded(*this, "measurements", "links", read_link_constants);
+  auto links = expected_links();
+  if (links) {
+    auto fit = loaded(*this, "measurements", "link_fit", [&](Reader& r) { read_link_fit(r, links.value()); return true; });
+    if (!fit) links = fit.errors();
+  }
   auto efficiency = loaded(*this, "measurements", "efficiency", read_efficiency_constants);
   auto memory = loaded(*this, "measurements", "memory", read_memory_constants);
   Errors errors;

@@ -58,6 +58,7 @@ class Presets {
   Result<Gpu> gpu(std::string_view id) const;
   Result<Node> node(std::string_view id) const;
   Result<Implementation> implementation(std::string_view id) const;
+  Result<LinkConstants> expected_links() const;  // before any fit
   Result<Constants> constants() const;
   Errors check_all() const;  // every preset through its loader: unknown keys, ranges, missing sources
 

@@ -1,5 +1,10 @@
 #include "core/text/read_constants.hpp"
 
+#include <algorithm>
+
+#include "core/base/math.hpp"
+#include "core/cost/wiring_rates.hpp"
+
 namespace wireplan {
 namespace {
 
@@ -58,17 +63,23 @@ void read_rates(Reader& r, std::string_view key, std::vector<BytesPerSecond>& ou
   }
 }
 
-LinkConstants::Class read_class(Reader& r) {
+// The constants of a class, of any generation unless it is a fitted one.
+LinkConstants::Class read_class(Reader& r, bool is_fitted) {
   LinkConstants::Class c;
-  std::string basis;
-  for (const std::string_view key : {"name", "basis"}) r.require(key, "text");
+  r.require("name", "text");
   r.read("name", c.name);
-  r.require("generation", "a whole number");
-  r.read("generation", c.generation);
-  read_constant(r, "launch_s", c.launch);
+  if (is_fitted) {
+    for (const std::string_view key : {"generation", "points"}) r.require(key, "a whole number");
+    r.read("generation", c.generation);
+    r.read("points", c.points);
+  } else {
+    std::string basis;
+    r.require("basis", "text");
+    r.read("basis", basis);
+  }
+  read_constant(r, "launch_cycles", c.launch_cycles);
   read_constant(r, "hop_s", c.hop);
   read_constant(r, "efficiency", c.efficiency);
-  read_constant(r, "efficiency_many", c.efficiency_many);
   read_constant(r, "copy_bytes_per_s", c.copy);
   read_constant(r, "fill_s", c.fill);
   read_constant(r, "fill_per_step_s", c.fill_per_step);
@@ -76,9 +87,20 @@ LinkConstants::Class read_class(Reader& r) {
   read_constant(r, "all_to_all_efficiency", c.all_to_all_efficiency);
   read_constant(r, "all_to_all_fill_s", c.all_to_all_fill);
   read_constant(r, "all_to_all_low_latency_share", c.all_to_all_low_latency_share);
-  read_constant(r, "band", c.band);
-  r.read("basis", basis);
+  if (r.has("one_way")) read_constant(r, "one_way", c.one_way);
+  if (r.has("channel_bytes_per_s")) read_constant(r, "channel_bytes_per_s", c.channel);
+  if (r.has("nvls_efficiency")) {
+    read_constant(r, "nvls_efficiency", c.nvls_efficiency);
+    read_constant(r, "nvls_fill_s", c.nvls_fill);
+  }
   return c;
+}
+
+void read_fabric_constants(Reader& r, LinkConstants::FabricRate& f) {
+  read_constant(r, "efficiency", f.efficiency);
+  read_constant(r, "latency_s", f.latency);
+  read_constant(r, "fill_s", f.fill);
+  read_constant(r, "fill_bytes", f.fill_bytes);
 }
 
 LinkConstants::FabricRate read_fabric_rate(Reader& r) {
@@ -90,13 +112,64 @@ LinkConstants::FabricRate read_fabric_rate(Reader& r) {
   r.read("gpudirect", f.gpudirect);
   read_constant(r, "node_bytes_per_s_from", f.node_from);
   read_constant(r, "nic_bytes_per_s_from", f.nic_from);
-  read_constant(r, "efficiency", f.efficiency);
-  read_constant(r, "latency_s", f.latency);
-  read_constant(r, "fill_s", f.fill);
-  read_constant(r, "fill_bytes", f.fill_bytes);
+  read_fabric_constants(r, f);
+  if (r.has("most_bytes_per_s")) read_constant(r, "most_bytes_per_s", f.most);
   r.require("basis", "text");
   r.read("basis", basis);
   return f;
+}
+
+LinkConstants::Band read_band(Reader& r) {
+  LinkConstants::Band b;
+  r.require("basis", "text");
+  r.read("basis", b.basis);
+  r.require("several_nodes", "true or false");
+  r.read("several_nodes", b.several_nodes);
+  read_constant(r, "from_bytes", b.from);
+  read_constant(r, "low", b.low);
+  read_constant(r, "high", b.high);
+  return b;
+}
+
+// Sizes are those listed, or each twice the last from the first on; residuals are thousandths of ln(measured / formula).
+void read_table_points(Reader& r, MeasuredTable& t) {
+  const Json* residuals = r.stated("residuals");
+  const Json* sizes = r.stated("sizes");
+  double from = 0;
+  const bool doubles = r.read("from", from);
+  if (residuals == nullptr || !residuals->is_array() || residuals->empty() || doubles == (sizes != nullptr) ||
+      (sizes && (!sizes->is_array() || sizes->size() != residuals->size())))
+    return r.fail_type("residuals", residuals ? *residuals : Json(nullptr), "a list, with from or as many sizes");
+  for (std::size_t i = 0; i < residuals->size(); ++i) {
+    double residual = 0, size = from;
+    if (!r.read("residuals." + std::to_string(i), &(*residuals)[i], residual)) return;
+    if (sizes && !r.read("sizes." + std::to_string(i), &(*sizes)[i], size)) return;
+    if (!(size > 0 && size < kMost && residual > -10'000 && residual < 10'000)) return r.fail_type("residuals", *residuals, "thousandths");
+    t.points.push_back({log2_of(size) + (doubles ? static_cast<double>(i) : 0), residual / 1000});
+  }
+}
+
+MeasuredTable read_table(Reader& r, const LinkConstants& k, const std::vector<std::string>& sources) {
+  MeasuredTable t;
+  std::string name;
+  int generation = LinkConstants::kAny, source = -1;
+  for (const std::string_view key : {"class", "collective", "machine", "ranks", "nodes", "source"}) r.require(key, "what was measured");
+  r.read("class", name);
+  r.read_stated("generation", generation);
+  r.read_stated("fabric", t.fabric_row);
+  r.read("by_tree", t.by_tree);
+  r.read_name("collective", t.collective);
+  r.read("ranks", t.ranks);
+  r.read("nodes", t.nodes);
+  r.read("machine", t.machine);
+  if (r.read("source", source) && source >= 0 && static_cast<std::size_t>(source) < sources.size()) t.source = sources[static_cast<std::size_t>(source)];
+  t.class_row = class_row(k, name, generation);
+  t.ranks = std::max(2, t.ranks);
+  t.nodes = std::max(1, t.nodes);
+  t.log2_ranks = log2_of(t.ranks);
+  t.log2_nodes = log2_of(t.nodes);
+  read_table_points(r, t);
+  return t;
 }
 
 }  // namespace
@@ -111,6 +184,9 @@ LinkConstants read_link_constants(Reader& r) {
   read_rates(r, "pcie_x16_bytes_per_s", k.pcie_x16);
   read_rates(r, "pcie_x16_nominal_bytes_per_s", k.pcie_x16_nominal);
   read_constant(r, "nvlink_ga10x_per_link_bytes_per_s", k.nvlink_ga10x_per_link);
+  read_constant(r, "launch_per_gpu_s", k.launch_per_gpu);
+  read_constant(r, "staged_of_pcie", k.staged_of_pcie);
+  read_constant(r, "unplanned_hop", k.unplanned_hop);
   read_constant(r, "xgmi_of_nominal", k.xgmi_of_nominal);
   read_constant(r, "c2c_bytes_per_s", k.c2c);
   read_constant(r, "c2c_nominal_bytes_per_s", k.c2c_nominal);
@@ -119,11 +195,39 @@ LinkConstants read_link_constants(Reader& r) {
     socket.require("nccl_class", "text");
     socket.read("nccl_class", s.nccl_class);
     read_constant(socket, "bytes_per_s", s.rate);
+    if (socket.has("measured_bytes_per_s")) {
+      read_constant(socket, "measured_bytes_per_s", s.measured);
+      socket.read("measured_from_pcie_generation", s.measured_from);
+      std::string basis;
+      socket.require("basis", "text");
+      socket.read("basis", basis);
+    }
     k.sockets.push_back(std::move(s));
   });
-  for_each(r, "classes", [&](Reader& c) { k.classes.push_back(read_class(c)); });
+  for_each(r, "classes", [&](Reader& c) { k.classes.push_back(read_class(c, false)); });
   for_each(r, "fabrics", [&](Reader& f) { k.fabrics.push_back(read_fabric_rate(f)); });
+  k.expected_fabrics = k.fabrics;
+  for_each(r, "bands", [&](Reader& b) { k.bands.push_back(read_band(b)); });
   return k;
+}
+
+void read_link_fit(Reader& r, LinkConstants& k) {
+  read_origin(r);
+  for_each(r, "classes", [&](Reader& c) { k.classes.push_back(read_class(c, true)); });
+  for_each(r, "fabrics", [&](Reader& f) {
+    int stated = 0;
+    f.require("row", "a whole number");
+    if (!f.read("row", stated)) return;
+    const auto row = static_cast<std::size_t>(stated);
+    if (stated < 0 || row >= k.fabrics.size()) return f.fail("row", Json(stated), "a row of measurements/links fabrics", f.path("row") + " names no row of measurements/links");
+    f.require("points", "a whole number");
+    f.read("points", k.fabrics[row].points);
+    read_fabric_constants(f, k.fabrics[row]);
+  });
+  std::vector<std::string> sources;
+  if (const Json* list = r.stated("sources"); list && list->is_array())
+    for (const Json& source : *list) sources.push_back(source.is_string() ? source.get<std::string>() : std::string());
+  for_each(r, "tables", [&](Reader& t) { k.tables.push_back(read_table(t, k, sources)); });
 }
 
 EfficiencyConstants read_efficiency_constants(Reader& r) {

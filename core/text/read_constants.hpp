@@ -7,6 +7,7 @@
 namespace wireplan {
 
 LinkConstants read_link_constants(Reader& reader);              // links.json
+void read_link_fit(Reader& reader, LinkConstants& constants);   // link_fit.json, over what was expected
 EfficiencyConstants read_efficiency_constants(Reader& reader);  // efficiency.json
 MemoryConstants read_memory_constants(Reader& reader);          // memory.json
 

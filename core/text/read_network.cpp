@@ -39,6 +39,9 @@ double plain_number(std::string_view text) {
   return unit > 0 ? whole / unit : whole;
 }
 
+// EFA reaches into GPUs from the instances with four adapters of 100 Gbit/s on; smaller ones (g4dn, g5) copy through host memory.
+bool has_gpudirect(const Network& n) { return n.fabric != Fabric::efa || n.nic_rate * n.nics_per_node >= BytesPerSecond(50e9); }
+
 struct ShortHand {
   std::string_view fabric;
   double count = 0, gigabits = 0;
@@ -76,6 +79,7 @@ Network read_shorthand(ReadLog& log, const std::string& text, const std::string&
   network.nics_per_node = static_cast<int>(parts.count);
   network.nic_rate = BytesPerSecond(parts.gigabits * 1e9 / 8);
   network.shorthand = text;
+  network.gpudirect = network.gpudirect && has_gpudirect(network);
   return network;
 }
 
@@ -101,6 +105,7 @@ Network read_network(ReadLog& log, const Json& json, const std::string& path, co
   if (json.is_object()) r.require("fabric", names_listed<Fabric>());
   r.read_name("fabric", fabric);
   Network network = network_of(fabric, presets, log);
+  const bool usual_gpudirect = network.gpudirect;
   r.require("nics_per_node", "a whole number");
   r.read("nics_per_node", network.nics_per_node);
   r.require("nic_bytes_per_s", "a number");
@@ -108,6 +113,7 @@ Network read_network(ReadLog& log, const Json& json, const std::string& path, co
   r.read_stated("latency_s", network.latency);
   r.read_stated("rail_optimized", network.rail_optimized);
   r.read_stated("oversubscription", network.oversubscription);
+  network.gpudirect = usual_gpudirect && has_gpudirect(network);
   r.read_stated("gpudirect", network.gpudirect);
   if (json.is_object()) r.finish();
   return network;

@@ -166,13 +166,35 @@ struct RowReader {
     for (std::size_t i = 0; is_list && i < points->size(); ++i) {
       const Json& point = (*points)[i];
       const std::string key = "measured." + std::to_string(i);
-      CollectiveRun::Point p;
+      MeasuredCurve::Point p;
       const bool is_pair = point.is_array() && point.size() == 2 && r.read(key, &point[0], p.size.value) && r.read(key, &point[1], p.time.value);
       if (is_pair && p.size.value >= 0 && p.time.value >= 0 && is_sound(p.size.value) && is_sound(p.time.value)) c.points.push_back(p);
       else log.add({key, value_text(point), "[size_bytes, time_s]", key + " is not [size_bytes, time_s]: " + value_text(point)});
     }
+    if (const Json* environment = r.stated("environment")) read_environment(*environment, c);
+    if (const Json* launch = r.stated("launch"); launch && *launch == "single-process") c.cluster.node.launch = "single-process";
+    c.source = run.source;
     if (!log.errors.empty()) return leave_out(log.finished(), "");
     run.collective = std::move(c);
+  }
+
+  // ["NCCL_ALGO=Ring", ...]; what decides nothing here is passed over.
+  static void read_environment(const Json& environment, CollectiveRun& run) {
+    CollectiveSwitches& switches = run.switches;
+    if (!environment.is_array()) return;
+    for (const Json& entry : environment) {
+      if (!entry.is_string()) continue;
+      std::string text = entry.get<std::string>();
+      for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+      if (text == "nccl_nvls_enable=0") switches.nvls = false;
+      else if (text == "nccl_p2p_disable=1") run.cluster.node.p2p = 0;
+      else if (text == "nccl_p2p_level=sys" || text == "nccl_p2p_level=phb") switches.peers_past_host = true;
+      else if (text.starts_with("nccl_min_nchannels=") && text.size() == 20) switches.min_channels = text.back() - '0';
+      else if (text == "nccl_algo=ring") switches.algorithm = Algorithm::ring;
+      else if (text == "nccl_algo=tree") switches.algorithm = Algorithm::tree;
+      else if (text == "nccl_algo=nvls") switches.algorithm = Algorithm::nvls;
+      else if (text == "nccl_algo=nvlstree") switches.algorithm = Algorithm::nvls_tree;
+    }
   }
 
   Run read(const Json& row, const std::string& line) {

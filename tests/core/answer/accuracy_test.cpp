@@ -169,7 +169,7 @@ TEST_CASE("times of single collectives come from the wiring") {
   const MessageCost& m = e.cost.messages.at(0);
   Run run;
   run.id = "c";
-  run.collective = CollectiveRun{plan.cluster, m.message.collective, 4, 1, {{m.message.bytes, m.call.value}, {Bytes(1024), Seconds(1)}}};
+  run.collective = CollectiveRun{"", plan.cluster, m.message.collective, 4, 1, {}, {{m.message.bytes, m.call.time.value}, {Bytes(1024), Seconds(1)}}};
   const Accuracy a = accuracy_of({run});
   REQUIRE(a.rows.size() == 2);
   CHECK(a.rows[0].error == 0);  // as the estimate prices the message

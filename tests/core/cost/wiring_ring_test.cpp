@@ -60,10 +60,10 @@ TEST_CASE("NVSwitch: any subset is as good as any other, each link carries the r
 TEST_CASE("bridged pairs on two sockets: the socket link sets the ring of four, not the bridge") {
   const RingOnWiring r = ring_of(bridged_pairs(), on_one_node({{0, 1, 2, 3}}));
   CHECK_THAT(gigabytes(r.bus_bandwidth), WithinRel(16, 1e-12));
-  CHECK(r.bottleneck == "xGMI cpu0–cpu1");
+  CHECK(r.bottleneck == "copies through host memory, xGMI cpu0–cpu1");
   CHECK(r.bottleneck_rate.value == 16e9);
-  CHECK(r.link_class == "pcie-host");
-  CHECK_FALSE(r.uses_host_memory);
+  CHECK(r.link_class == "host-memory");
+  CHECK(r.uses_host_memory);
   // Two neighbours of the ring are a bridge each, the rings cross the sockets once there and once back.
   CHECK(r.order == std::vector<int>{0, 1, 2, 3});
   const LinkLoad& socket = *std::find_if(r.loads.begin(), r.loads.end(), [&](const LinkLoad& l) { return l.link == r.bottleneck_link; });
@@ -94,10 +94,10 @@ TEST_CASE("PCIe: one GPU's link, an uplink all share, a narrow slot") {
   CHECK_THAT(gigabytes(ring_of(machine(WiringKind::pcie_host, 4, a100_pcie(), 1), on_one_node({{0, 1, 2, 3}})).bus_bandwidth), WithinRel(24, 1e-12));
   const RingOnWiring box = ring_of(switch_box(), on_one_node({{0, 1, 2, 3, 4, 5, 6, 7}}));
   CHECK_THAT(gigabytes(box.bus_bandwidth), WithinRel(16, 1e-12));
-  CHECK(box.link_class == "pcie-switch");
+  CHECK(box.link_class == "host-memory");
   const RingOnWiring half = ring_of(switch_box(), on_one_node({{0, 1, 2, 3}}));
   CHECK_THAT(gigabytes(half.bus_bandwidth), WithinRel(24, 1e-12));
-  CHECK(half.bottleneck == "PCIe 4 ×16 switch0–cpu0");
+  CHECK(half.bottleneck == "copies through host memory, PCIe 4 ×16 switch0–cpu0");
   // Ranks dealt in turn over the switches: the search still visits switch by switch.
   const RingOnWiring dealt = ring_of(switch_box(), on_one_node({{0, 2, 1, 3}}));
   CHECK_THAT(gigabytes(dealt.bus_bandwidth), WithinRel(24, 1e-12));
@@ -112,7 +112,7 @@ TEST_CASE("without peer access every hop takes the way through the host, and cos
     c.node.p2p = 0;
     LinkConstants k = kLinks;
     for (LinkConstants::Class& row : k.classes)
-      if (row.name == "host-memory") row.efficiency = row.efficiency_many = 0.5;
+      if (row.name == "host-memory") row.efficiency = 0.5;
     const PreparedCluster p = prepare(c, k);
     const RingOnWiring r = ring_on_wiring(p, on_one_node({{0, 1, 2, 3}}));
     CHECK(r.uses_host_memory);
@@ -123,19 +123,58 @@ TEST_CASE("without peer access every hop takes the way through the host, and cos
   }
 }
 
-TEST_CASE("more than two GPUs' root ports in one host bridge reach less, a pair does not") {
+TEST_CASE("past a host bridge NCCL copies through host memory, but for a pair on an AMD host") {
   LinkConstants k = kLinks;
   for (LinkConstants::Class& row : k.classes)
-    if (row.name == "pcie-host") row.efficiency = 0.85, row.efficiency_many = 0.5;
-  const Cluster c = machine(WiringKind::pcie_host, 4, a100_pcie(), 1);
-  const PreparedCluster p = prepare(c, k);
-  CHECK_THAT(gigabytes(ring_on_wiring(p, on_one_node({{0, 1}})).bus_bandwidth), WithinRel(0.85 * 24, 1e-12));
-  const RingOnWiring four = ring_on_wiring(p, on_one_node({{0, 1, 2, 3}}));
-  CHECK_THAT(gigabytes(four.bus_bandwidth), WithinRel(0.5 * 24, 1e-12));
-  CHECK(four.bottleneck == "host bridge cpu0, PCIe 4 ×16 gpu0–cpu0");
-  CHECK(p.graph.components[static_cast<std::size_t>(four.bottleneck_component)].id == "cpu0");
-  // Two pairs at once are four ports as well.
-  CHECK_THAT(gigabytes(ring_on_wiring(p, on_one_node({{0, 1}, {2, 3}})).bus_bandwidth), WithinRel(0.5 * 24, 1e-12));
+    if (row.name == "host-memory") row.efficiency = 0.75;
+  Cluster c = machine(WiringKind::pcie_host, 4, a100_pcie(), 1);
+  const auto ring = [&](std::vector<int> gpus, bool everywhere = false) {
+    PreparedCluster p = prepare(c, k);
+    p.switches.peers_past_host = everywhere;
+    return ring_on_wiring(p, on_one_node({std::move(gpus)}));
+  };
+  CHECK(ring({0, 1}).link_class == "pcie-host");
+  CHECK_THAT(gigabytes(ring({0, 1}).bus_bandwidth), WithinRel(24, 1e-12));
+  CHECK(ring({0, 1, 2, 3}).link_class == "host-memory");
+  CHECK(ring({0, 1, 2, 3}).uses_host_memory);
+  CHECK_THAT(gigabytes(ring({0, 1, 2, 3}).bus_bandwidth), WithinRel(0.75 * 24, 1e-12));
+  // NCCL_P2P_LEVEL=SYS
+  CHECK(ring({0, 1, 2, 3}, true).link_class == "pcie-host");
+  CHECK_THAT(gigabytes(ring({0, 1, 2, 3}, true).bus_bandwidth), WithinRel(24, 1e-12));
+  c.node.cpu = {"x86_64", "intel", "srp"};
+  CHECK(ring({0, 1}).link_class == "host-memory");
+  // Below one switch peers reach each other on any host.
+  c.node.wiring.kind = WiringKind::pcie_switch;
+  CHECK(ring({0, 1, 2, 3}).link_class == "pcie-switch");
+}
+
+TEST_CASE("few channels through host memory where NCCL plans a slow way, none at all where it finds none") {
+  LinkConstants k = kLinks;
+  for (LinkConstants::Class& row : k.classes)
+    if (row.name == "host-memory") row.channel = BytesPerSecond(10e9);
+  k.sockets = {{"amd", BytesPerSecond(16e9), BytesPerSecond(55e9), 5}, {"srp", BytesPerSecond(22e9)}};
+  Gpu card = a100_pcie();
+  card.pcie_generation = 5;
+  Cluster c = machine(WiringKind::pcie_host, 8, card);
+  const auto ring = [&](std::vector<int> gpus) {
+    const PreparedCluster p = prepare(c, k);
+    return ring_on_wiring(p, on_one_node({std::move(gpus)}));
+  };
+  // On one socket NCCL plans 48 GB/s: four channels; across two 16: two, though the link itself carries 55.
+  CHECK(ring({0, 1, 2, 3}).channels == 4);
+  CHECK_THAT(gigabytes(ring({0, 1, 2, 3}).bus_bandwidth), WithinRel(40, 1e-12));
+  const RingOnWiring all = ring({0, 1, 2, 3, 4, 5, 6, 7});
+  CHECK(all.channels == 2);
+  CHECK_FALSE(all.unplanned);
+  CHECK_THAT(gigabytes(all.bus_bandwidth), WithinRel(20, 1e-12));
+  CHECK(all.bottleneck == "2 channels, all that NCCL plans past xGMI cpu0–cpu1");
+  CHECK(all.bottleneck_nominal.value == 0);
+  // Blackwell's search begins at 18 GB/s: no ring over 16.
+  c.node.gpu.architecture = "Blackwell";
+  CHECK(ring({0, 1, 2, 3, 4, 5, 6, 7}).unplanned);
+  CHECK_FALSE(ring({0, 1, 2, 3}).unplanned);
+  c.node.cpu = {"x86_64", "intel", "srp"};
+  CHECK_FALSE(ring({0, 1, 2, 3, 4, 5, 6, 7}).unplanned);
 }
 
 TEST_CASE("cube mesh of the DGX-1: several rings at once, as many as NCCL itself finds") {
@@ -162,7 +201,7 @@ TEST_CASE("cube mesh of the DGX-1: several rings at once, as many as NCCL itself
   CHECK_THAT(out, WithinRel(1, 1e-12));  // what leaves a GPU adds up to what it passes on
   // No NVLink between 0 and 5: over PCIe and the sockets.
   const RingOnWiring apart = ring_of(c, on_one_node({{0, 5}}));
-  CHECK(apart.bottleneck == "QPI/UPI cpu0–cpu1");
+  CHECK(apart.bottleneck == "copies through host memory, QPI/UPI cpu0–cpu1");
   CHECK_THAT(gigabytes(apart.bus_bandwidth), WithinRel(6, 1e-12));
 }
 

@@ -39,7 +39,7 @@ TEST_CASE("slower wires make a slower step, the card being the same") {
   const auto time = [](const char* node) { return estimate(scenario("story", {{"cluster.node", node}, {"cluster.gpus_per_node", "4"}, {"parallel.data_sharding", "fsdp"}}), constants()).step.time.value.value; };
   const double pairs = time("a100-80gb-pcie-4x-pairs"), host = time("a100-80gb-pcie-4x-host"), none = time("a100-80gb-pcie-4x-no-p2p");
   CHECK(pairs <= host);
-  CHECK(host < none);
+  CHECK(host <= none);  // NCCL does not use peer access past a host bridge by itself, so there is none to lose
 }
 
 TEST_CASE("accumulation multiplies what FSDP sends, not what DDP sends") {

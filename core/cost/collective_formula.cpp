@@ -1,0 +1,162 @@
+// Time of one collective on a laid ring; the formulas stand in collective.hpp.
+#include <algorithm>
+
+#include "core/base/math.hpp"
+#include "core/cost/collective.hpp"
+#include "core/cost/wiring_rates.hpp"
+
+namespace wireplan {
+namespace {
+
+using Class = LinkConstants::Class;
+using FabricRate = LinkConstants::FabricRate;
+
+// Ring steps of the low-latency protocol on g GPUs.
+double steps_of(Collective collective, int g) {
+  if (g < 2) return 0;
+  switch (collective) {
+    case Collective::all_reduce: return 2.0 * (g - 1);
+    case Collective::all_to_all: return 1.5 + 0.35 * (g - 2);  // pairs run side by side
+    case Collective::send_recv: return 1;
+    default: return g - 1;
+  }
+}
+
+bool is_direct(Collective c) {
+  return c == Collective::send_recv || c == Collective::all_to_all || c == Collective::scatter || c == Collective::gather;
+}
+
+bool goes_one_way(Collective c) {
+  return c == Collective::broadcast || c == Collective::reduce || c == Collective::scatter || c == Collective::gather;
+}
+
+struct Asked {
+  const PreparedCluster& cluster;
+  const RingOnWiring& ring;
+  Collective collective;
+  int ranks;
+  Bytes size, moved;  // S, V
+  const Class& row;
+};
+
+// The fill of the bandwidth protocol, F·V/(V + v0); `low_latency` where less than half of it is spent.
+Seconds fill_of(Seconds fill, double share, BytesPerSecond bandwidth, Bytes moved, bool& low_latency) {
+  if (fill.value <= 0 || share <= 0 || share >= 1 || moved.value <= 0) return {};
+  const Bytes half = bandwidth * fill / (1 / share - 1);
+  low_latency = moved < half;
+  return fill * (moved / (moved + half));
+}
+
+CollectiveCall inside_one_node(const Asked& a) {
+  CollectiveCall call;
+  const Class& c = a.row;
+  const double k = steps_of(a.collective, a.ring.per_node);
+  BytesPerSecond bandwidth = bandwidth_of(a.ring, a.collective);
+  if (a.ranks == 2 && goes_one_way(a.collective)) bandwidth = bandwidth * c.one_way;
+  call.parts.start = launch_of(c, a.cluster.cluster->node.gpu) + c.hop * k;
+  call.parts.wire = a.moved / bandwidth;
+  if (a.collective != Collective::send_recv && c.copy.value > 0) call.parts.copy = a.size / a.ranks / c.copy;
+  const bool all_to_all = a.collective == Collective::all_to_all;
+  bool low_latency = false;
+  call.parts.fill = fill_of(all_to_all ? c.all_to_all_fill : c.fill + c.fill_per_step * k,
+                            all_to_all ? c.all_to_all_low_latency_share : c.low_latency_share, bandwidth, a.moved, low_latency);
+  call.algorithm = is_direct(a.collective) ? Algorithm::direct : Algorithm::ring;
+  call.protocol = low_latency ? Protocol::ll : Protocol::simple;
+  if (a.ring.unplanned && a.size.value >= 4096 && call.algorithm == Algorithm::ring) {
+    call.parts.start += c.hop * (k * (a.cluster.constants->unplanned_hop - 1));
+    call.parts.fill = {};
+    call.protocol = Protocol::simple;
+  }
+  return call;
+}
+
+CollectiveCall in_the_switch(const Asked& a) {
+  CollectiveCall call;
+  const Class& c = a.row;
+  const BytesPerSecond link = a.ring.bus_bandwidth / c.efficiency;
+  call.parts.start = launch_of(c, a.cluster.cluster->node.gpu) + c.hop * std::min(14.0, steps_of(a.collective, a.ring.per_node));
+  call.parts.fill = c.nvls_fill * power(a.ranks / 8.0, 0.45);
+  call.parts.wire = a.moved / (link * c.nvls_efficiency);
+  call.algorithm = Algorithm::nvls;
+  return call;
+}
+
+// Reducing in the switch came with NVLink 4.
+bool reduces_in_switch(const Class& row, const Gpu& gpu) { return row.nvls_efficiency > 0 && gpu.nvlink_generation >= 4 && !gpu.is_xgmi; }
+
+// The rate of all that is in a node's way of one group, without the network.
+BytesPerSecond inside_of(const RingOnWiring& ring) { return ring.per_node > 1 ? ring.node_bandwidth : ring.network_bandwidth; }
+
+CollectiveCall over_several_nodes(const Asked& a, const FabricRate& fabric, bool by_tree) {
+  CollectiveCall call;
+  const Class& c = a.row;
+  const RingOnWiring& ring = a.ring;
+  const double n = a.ranks, g = ring.per_node, far = log2_of(ring.nodes), remote = 1 - 1.0 / ring.nodes;
+  const double passes = a.collective == Collective::all_reduce ? 1 : 0.6;
+  call.algorithm = is_direct(a.collective) ? Algorithm::direct : Algorithm::ring;
+  call.parts.start = launch_of(c, a.cluster.cluster->node.gpu) + c.hop * steps_of(a.collective, ring.per_node);
+  call.parts.network = fabric.latency * ((1.6 + far) * passes);
+  if (a.moved.value > 0) call.parts.fill = fabric.fill * ((1 + far) / 2 * passes) * (a.moved / (a.moved + fabric.fill_bytes));
+  call.protocol = a.moved < fabric.fill_bytes ? Protocol::ll128 : Protocol::simple;
+  const BytesPerSecond across = ring.network_bandwidth;
+  switch (a.collective) {
+    case Collective::all_to_all:
+      call.parts.wire = a.size * (remote * g) / across;
+      if (g > 1 && ring.all_to_all_bandwidth.value > 0) call.parts.wire += a.size * ((g - 1) / n) / ring.all_to_all_bandwidth;
+      return call;
+    case Collective::scatter: case Collective::gather:  // only what leaves the node crosses the NICs
+      call.parts.wire = std::max(a.size * remote / across, a.moved / inside_of(ring));
+      return call;
+    case Collective::send_recv: call.parts.wire = a.moved / ring.pair_bandwidth; return call;
+    default: break;
+  }
+  BytesPerSecond bandwidth = std::min(across, inside_of(ring));
+  if (by_tree) {
+    // Each node sends the message once up and down the tree, so two nodes reach f times what their NICs carry.
+    const bool nvls = reduces_in_switch(c, a.cluster.cluster->node.gpu);
+    const BytesPerSecond inside = ring.per_node < 2 ? across : nvls ? ring.node_bandwidth * (c.nvls_efficiency / c.efficiency) : ring.node_bandwidth * 0.95;
+    const BytesPerSecond tree = std::min(across * (bus_factor(a.collective, a.ranks) * (ring.nodes == 2 ? 1 : 0.5)), inside);
+    if (tree > bandwidth) {
+      bandwidth = tree;
+      call.algorithm = nvls ? Algorithm::nvls_tree : Algorithm::tree;
+    }
+  }
+  call.parts.wire = a.moved / bandwidth;
+  return call;
+}
+
+}  // namespace
+
+bool takes_trees(const PreparedCluster& cluster, const RingOnWiring& ring, Collective collective) {
+  if (collective != Collective::all_reduce || ring.class_row < 0) return false;
+  if (const auto& fixed = cluster.switches.algorithm) return *fixed == Algorithm::tree || *fixed == Algorithm::nvls_tree;
+  const Fabric fabric = cluster.cluster->network ? cluster.cluster->network->fabric : Fabric::infiniband;
+  const Gpu& gpu = cluster.cluster->node.gpu;
+  return (gpu.nvlink_generation >= 4 && !gpu.is_xgmi) || fabric == Fabric::efa || fabric == Fabric::tcpxo;
+}
+
+CollectiveCall collective_formula(const PreparedCluster& cluster, const RingOnWiring& ring, Collective collective, int ranks, Bytes size) {
+  CollectiveCall call;
+  if (ranks < 2 || ring.class_row < 0 || ring.bus_bandwidth.value <= 0) return call;
+  const Class& row = cluster.constants->classes[static_cast<std::size_t>(ring.class_row)];
+  const Asked asked{cluster, ring, collective, ranks, size, bus_factor(collective, ranks) * size, row};
+  if (ring.nodes > 1) {
+    static constexpr FabricRate kUnknown;
+    const FabricRate& fabric = ring.fabric_row >= 0 ? cluster.constants->fabrics[static_cast<std::size_t>(ring.fabric_row)] : kUnknown;
+    call = over_several_nodes(asked, fabric, takes_trees(cluster, ring, collective));
+  } else {
+    call = inside_one_node(asked);
+    const bool nvls = collective == Collective::all_reduce && reduces_in_switch(row, cluster.cluster->node.gpu) && cluster.switches.nvls && ranks >= 5 &&
+                      cluster.switches.algorithm.value_or(Algorithm::nvls) == Algorithm::nvls;
+    if (nvls) {
+      const CollectiveCall in_switch = in_the_switch(asked);
+      if (in_switch.parts.total() < call.parts.total()) call = in_switch;
+    }
+  }
+  const Node& node = cluster.cluster->node;
+  if (node.launch == "single-process") call.parts.start += cluster.constants->launch_per_gpu * std::max(0, std::min(ranks, ring.per_node) - 2);
+  call.time = {call.parts.total(), call.parts.total(), call.parts.total()};
+  return call;
+}
+
+}  // namespace wireplan

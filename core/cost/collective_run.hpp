@@ -1,0 +1,31 @@
+// Times of calls of a collective on a machine, as somebody measured them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/cost/collective.hpp"
+#include "core/describe/cluster.hpp"
+#include "core/describe/profile.hpp"
+
+namespace wireplan {
+
+struct CollectiveRun {
+  std::string source;  // where it was published
+  Cluster cluster;
+  Collective collective{};
+  int gpus = 1, nodes = 1;      // that take part, in all
+  CollectiveSwitches switches;  // what its environment decided
+  std::vector<MeasuredCurve::Point> points;
+};
+
+// Its cluster made ready, with what its environment decided. Keeps pointers to both arguments.
+PreparedCluster prepare(const CollectiveRun& run, const LinkConstants& constants);
+
+// One group of all GPUs of the run, the first ones of each node.
+GroupShape shape_of(const CollectiveRun& run);
+
+// What counts as the same machine where one is left out of a fit: node, fabric and number of nodes.
+std::string machine_of(const CollectiveRun& run);
+
+}  // namespace wireplan

@@ -1,0 +1,134 @@
+#include "core/cost/measured_tables.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/math.hpp"
+
+namespace wireplan {
+namespace {
+
+constexpr double kFarthest = 4, kWidth = 0.15, kOtherMachine = 0.3, kMostFromAfar = 0.35;
+
+double between(Collective a, Collective b) {
+  if (a == b) return 0;
+  const auto is_half = [](Collective c) { return c == Collective::all_gather || c == Collective::reduce_scatter; };
+  if (is_half(a) && is_half(b)) return 0.7;
+  return (is_half(a) && b == Collective::all_reduce) || (is_half(b) && a == Collective::all_reduce) ? 1.0 : 2.5;
+}
+
+struct Asked {
+  const PreparedCluster& cluster;
+  const RingOnWiring& ring;
+  Collective collective;
+  int ranks;
+  Bytes size;
+  double log2_size, log2_ranks, log2_nodes;
+  bool by_tree;
+
+  double formula(double log2_of_size) const {
+    return collective_formula(cluster, ring, collective, ranks, Bytes(power(2, log2_of_size))).time.value.value;
+  }
+};
+
+double distance(const Asked& a, const MeasuredTable& t) {
+  double d = between(a.collective, t.collective) + std::fabs(a.log2_ranks - t.log2_ranks) * (a.ring.nodes == t.nodes ? 1 : 0.5) +
+             0.7 * std::fabs(a.log2_nodes - t.log2_nodes);
+  if (t.machine != a.cluster.machine()) d += kOtherMachine;
+  return d;
+}
+
+double residual_at(const Asked& a, const MeasuredTable& t, double d) {
+  const std::vector<MeasuredTable::Point>& p = t.points;
+  const double at = a.log2_size;
+  double r = 0;
+  if (at >= p.back().log2_size) {
+    r = p.back().residual;
+    if (at > p.back().log2_size) {
+      const double end = a.formula(p.back().log2_size), here = a.formula(at);
+      if (here > 0) r = natural_log(std::max(0.2, 1 + (exponential(r) - 1) * end / here));
+    }
+  } else if (at <= p.front().log2_size) {
+    r = p.front().residual * exponential((at - p.front().log2_size) / 6);
+  } else {
+    const auto above = std::lower_bound(p.begin(), p.end(), at, [](const MeasuredTable::Point& q, double x) { return q.log2_size < x; });
+    const auto below = above - 1;
+    r = below->residual + (above->residual - below->residual) * (at - below->log2_size) / (above->log2_size - below->log2_size);
+  }
+  return d >= kOtherMachine ? std::clamp(r, -kMostFromAfar, kMostFromAfar) : r;
+}
+
+// Noise apart, no call gets faster with size: where one did, both ends of the stretch become its mean (pool adjacent violators).
+void smooth(std::vector<MeasuredCurve::Point>& points) {
+  struct Pool { double sum; std::size_t count; };
+  std::vector<Pool> pools;
+  for (const MeasuredCurve::Point& p : points) {
+    pools.push_back({natural_log(p.time.value), 1});
+    while (pools.size() > 1) {
+      const Pool last = pools.back(), before = pools[pools.size() - 2];
+      if (before.sum / static_cast<double>(before.count) <= last.sum / static_cast<double>(last.count)) break;
+      pools.pop_back();
+      pools.back() = {before.sum + last.sum, before.count + last.count};
+    }
+  }
+  std::size_t i = 0;
+  for (const Pool& pool : pools)
+    for (std::size_t n = 0; n < pool.count; ++n) points[i++].time = Seconds(exponential(pool.sum / static_cast<double>(pool.count)));
+}
+
+}  // namespace
+
+std::vector<MeasuredTable> measured_tables(const std::vector<CollectiveRun>& runs, const LinkConstants& constants) {
+  std::vector<MeasuredTable> tables;
+  for (const CollectiveRun& run : runs) {
+    const PreparedCluster cluster = prepare(run, constants);
+    const RingOnWiring ring = ring_on_wiring(cluster, shape_of(run));
+    MeasuredTable t;
+    t.class_row = ring.class_row;
+    t.fabric_row = ring.nodes > 1 ? ring.fabric_row : -1;
+    t.by_tree = ring.nodes > 1 && takes_trees(cluster, ring, run.collective);
+    t.collective = run.collective;
+    t.ranks = run.gpus;
+    t.nodes = ring.nodes;
+    t.log2_ranks = log2_of(run.gpus);
+    t.log2_nodes = log2_of(ring.nodes);
+    t.machine = run.cluster.node.id;
+    t.source = run.source;
+    std::vector<MeasuredCurve::Point> points;
+    for (const MeasuredCurve::Point& p : run.points)
+      if (p.size.value > 0 && p.time.value > 0) points.push_back(p);
+    std::sort(points.begin(), points.end(), [](const auto& a, const auto& b) { return a.size < b.size; });
+    smooth(points);
+    for (const MeasuredCurve::Point& p : points) {
+      const double formula = collective_formula(cluster, ring, run.collective, run.gpus, p.size).time.value.value;
+      if (formula > 0) t.points.push_back({log2_of(p.size.value), natural_log(p.time.value / formula)});
+    }
+    if (!t.points.empty()) tables.push_back(std::move(t));
+  }
+  return tables;
+}
+
+std::optional<TableAnswer> ask_tables(const PreparedCluster& cluster, const RingOnWiring& ring, Collective collective, int ranks, Bytes size) {
+  const std::vector<MeasuredTable>& tables = cluster.constants->tables;
+  if (tables.empty() || size.value <= 0) return std::nullopt;
+  const Asked asked{cluster, ring, collective, ranks, size, log2_of(size.value), log2_of(ranks), log2_of(ring.nodes),
+                    ring.nodes > 1 && takes_trees(cluster, ring, collective)};
+  const int fabric = ring.nodes > 1 ? ring.fabric_row : -1;
+  std::optional<TableAnswer> answer;
+  double weights = 0, sum = 0;
+  for (const MeasuredTable& t : tables) {
+    if (t.class_row != ring.class_row || t.fabric_row != fabric) continue;
+    if (t.collective == collective && t.by_tree != asked.by_tree) continue;
+    const double d = distance(asked, t);
+    if (d > kFarthest) continue;
+    const double outside = std::max({0.0, t.points.front().log2_size - asked.log2_size, asked.log2_size - t.points.back().log2_size});
+    const double w = exponential(-(d + 0.25 * outside) / kWidth) * std::min(1.0, static_cast<double>(t.points.size()) / 6);
+    weights += w;
+    sum += w * exponential(-0.35 * d) * residual_at(asked, t, d);
+    if (!answer || d < answer->distance || (d == answer->distance && outside == 0)) answer = TableAnswer{0, d, outside == 0};
+  }
+  if (answer && weights > 0) answer->residual = sum / weights;
+  return answer;
+}
+
+}  // namespace wireplan
