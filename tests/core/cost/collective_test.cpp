@@ -184,7 +184,7 @@ TEST_CASE("the shipped constants are complete and positive") {
   }
 }
 
-TEST_CASE("peer access never slows a box down by more than its launch differs") {
+TEST_CASE("peer access never slows a box down") {
   const LinkConstants& k = constants().links;
   for (WiringKind kind : {WiringKind::pcie_host, WiringKind::pcie_switch})
     for (int generation : {3, 4, 5})
@@ -196,9 +196,9 @@ TEST_CASE("peer access never slows a box down by more than its launch differs") 
           with.node.p2p = 1;
           without.node.p2p = 0;
           const PreparedCluster a = prepare(with, k), b = prepare(without, k);
-          for (double size : {1e3, 1e6, 1e9}) {
+          for (double size : {1e6, 1e9}) {
             INFO(name_of(kind) << " " << generation << " " << sockets << " " << n << " " << size);
-            CHECK(collective_formula(a, ring_on_wiring(a, first(n)), Collective::all_reduce, n, Bytes(size)).time.value <= 1.15 *
+            CHECK(collective_formula(a, ring_on_wiring(a, first(n)), Collective::all_reduce, n, Bytes(size)).time.value <= 1.1 *
                   collective_formula(b, ring_on_wiring(b, first(n)), Collective::all_reduce, n, Bytes(size)).time.value);
           }
         }
