@@ -160,17 +160,6 @@ std::vector<RankingGroup> ranking_of(const Accuracy& a, const std::vector<TimedR
   return ranking;
 }
 
-// One group of all GPUs of the run, the first ones of each node.
-GroupShape shape_of(const CollectiveRun& run) {
-  GroupShape shape;
-  shape.ranks = run.gpus;
-  shape.nodes = run.nodes;
-  shape.per_node = (run.gpus + run.nodes - 1) / run.nodes;
-  shape.local.emplace_back();
-  for (int i = 0; i < shape.per_node; ++i) shape.local.front().push_back(i);
-  return shape;
-}
-
 std::string group_of(const Accuracy& a, const ErrorRow& row, GroupBy by) {
   const Run& run = a.runs.runs[row.run];
   switch (by) {
@@ -240,7 +229,7 @@ std::vector<CollectiveSum> collective_sums(const Plan& plan, const std::vector<M
 
 std::vector<Seconds> predicted_times(const CollectiveRun& run, const LinkConstants& constants) {
   const PreparedCluster cluster = prepare(run.cluster, constants);
-  const RingOnWiring ring = ring_on_wiring(cluster, shape_of(run));
+  const RingOnWiring ring = ring_on_wiring(cluster, single_group(run.gpus, run.nodes));
   std::vector<Seconds> times;
   for (const CollectiveRun::Point& p : run.points) times.push_back(collective_time(cluster, ring, run.collective, run.gpus, run.nodes, p.size).value);
   return times;
