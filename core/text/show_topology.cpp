@@ -215,12 +215,12 @@ std::string rate_text(const RingOnWiring& ring) {
 std::string group_name(const GroupRing& g, const TopologyAnswer& a) {
   const bool all = static_cast<int>(g.gpus.size()) == a.prepared.gpus;
   std::string text;
-  if (all) text = (g.nodes > 1 ? "" : "all ") + counted(static_cast<double>(g.gpus.size()), "GPU", "GPUs");
+  if (all) text = (g.nodes > 1 ? "" : g.gpus.size() == 2 ? "both " : "all ") + (g.nodes == 1 && g.gpus.size() == 2 ? "GPUs" : counted(static_cast<double>(g.gpus.size()) * g.nodes, "GPU", "GPUs"));
   else {
     for (int i : g.gpus) text += (text.empty() ? "GPUs " : ",") + std::to_string(i);
     text = plain_text(text, 24);
   }
-  return g.nodes > 1 ? text + ", " + format_count(g.nodes) + " nodes" : text;
+  return g.nodes > 1 ? text + (all ? " of " : " of each of ") + format_count(g.nodes) + " nodes" : text;
 }
 
 void rings_section(Sheet& sheet, const TopologyAnswer& a) {
@@ -280,7 +280,7 @@ void links_section(Sheet& sheet, const TopologyAnswer& a) {
   if (stated) text += " * as you stated it.";
   if (unknown) text += " Where nominal is empty no data sheet is known.";
   if (beyond) text += " Where a link carries more than that, measurements on such links did.";
-  text += " Flows: rings' edges over the link, from its first end to its second (→) and back (←), " + std::string(a.topology.cluster.gpus.empty() ? "" : "all nodes, ") + group_name(shown_ring(a.topology), a) + '.';
+  text += " Flows: rings' edges over the link, from its first end to its second (→) and back (←), " + group_name(shown_ring(a.topology), a) + '.';
   if (groups.size() > table.rows.size()) text += ' ' + counted(static_cast<double>(groups.size() - table.rows.size()), "further kind of link is", "further kinds of links are") + " in --csv and --json.";
   sheet.paragraph(text);
 }

@@ -209,8 +209,9 @@ class Layout {
       others = {x + 32, leaf_y_ - 20.0 * (rows - 1), columns * 20.0 - 6, rows * 20.0 - 6};
       x = std::max(others.right(), others.x + text_room(std::to_string(other_count) + ' ' + other_name, 11));
     }
-    width = std::max(x + kMargin, 600.0);
     network.w = cluster.nodes > 1 ? x - kMargin : 0;
+    width = std::max(x + kMargin, 660.0);
+    shift(std::floor((width - x - kMargin) / 2));
 
     for (Bracket& b : over) {
       const auto [first_top, last_top] = tops_of(graph_.links[at(b.link)]);
@@ -223,6 +224,14 @@ class Layout {
     brackets = over;
     if (mesh_) place_mesh();
     if (switch_index >= 0) place_switch(switch_index);
+  }
+
+  // A narrow drawing stands in the middle.
+  void shift(double by) {
+    for (Box& b : boxes) b.x += by;
+    for (Ground& g : grounds) g.box.x += by, g.dram.x += by;
+    others.x += by;
+    network.x += by;
   }
 
   // Indices into tops_ of the sockets a link joins, the left one first; -1 where it joins others.
@@ -302,7 +311,6 @@ class Layout {
     for (const Bracket& b : list) deepest = std::max(deepest, b.depth);
     brackets.insert(brackets.end(), list.begin(), list.end());
     bottom = std::max(bottom, leaf_y_ + kGpuHeight + deepest + 12);
-    for (Ground& g : grounds) g.box.h = std::max(g.box.h, 0.0);
   }
 
   void place_switch(int c) {
@@ -338,7 +346,7 @@ class Picture {
     draw_chips();
     draw_others();
     if (layout_.between >= 0) draw_callout();
-    y = draw_strip(y + 18);
+    else y = draw_strip(y + 18);
     y = draw_legend(y + 12);
     const std::string& name = node_.name.empty() ? node_.id : node_.name;
     const std::string title = xml_text(name.empty() ? "Wiring" : name, 60), sentence = xml_text(topology_sentence(answer_.stated->cluster), 300);
@@ -364,9 +372,10 @@ class Picture {
 
   std::string ring_sentence() const {
     if (ring_.bus_bandwidth.value <= 0) return "A single GPU: no ring.";
-    const std::size_t n = group_.gpus.size();
-    std::string who = static_cast<int>(n) == answer_.prepared.gpus ? (n == 1 ? "1 GPU" : "all " + std::to_string(n) + " GPUs") : std::to_string(n) + " of " + std::to_string(answer_.prepared.gpus) + " GPUs";
-    if (group_.nodes > 1) who += " of " + format_count(group_.nodes) + " nodes";
+    const int n = static_cast<int>(group_.gpus.size()), all = answer_.prepared.gpus;
+    std::string who = n == all ? (n * group_.nodes == 2 ? "both" : "all " + format_count(1.0 * n * group_.nodes)) : std::to_string(n) + " of " + std::to_string(all);
+    who += " GPUs";
+    if (group_.nodes > 1) who += n == all ? " of " + format_count(group_.nodes) + " nodes" : " of each of " + format_count(group_.nodes) + " nodes";
     return "A ring over " + who + " reaches " + format_rate(ring_.bus_bandwidth) + " of bus bandwidth";
   }
 
@@ -375,7 +384,7 @@ class Picture {
     return rate > 0 ? std::min(1.0, flows_[2 * at(link) + (forward ? 0 : 1)] * ring_.bus_bandwidth.value / rate) : 0;
   }
   double carried(int link) const { return std::max(flows_[2 * at(link)], flows_[2 * at(link) + 1]) * ring_.bus_bandwidth.value; }
-  bool is_hot(int link) const { return link == ring_.bottleneck_link; }
+  bool is_hot(int link) const { return link == ring_.bottleneck_link && ring_.bottleneck_component < 0; }
 
   std::string tooltip(int link) const {
     const Link& l = graph_.links[at(link)];
@@ -538,6 +547,8 @@ class Picture {
 
   std::string numbers() const {
     const double used = ring_.bottleneck_link >= 0 && carried(ring_.bottleneck_link) > 0 ? carried(ring_.bottleneck_link) : ring_.bus_bandwidth.value;
+    // Measured links of some classes reach more than NCCL plans with.
+    if (used > ring_.bottleneck_rate.value) return format_rate(BytesPerSecond(used)) + ", planned with " + format_rate(ring_.bottleneck_rate);
     return format_fixed(used / 1e9, 1) + " of " + format_rate(ring_.bottleneck_rate);
   }
   std::string what_the_rate_is() const {
@@ -551,13 +562,16 @@ class Picture {
   void draw_callout() {
     const Layout::Ground &left = layout_.grounds[at(layout_.between)], &right = layout_.grounds[at(layout_.between) + 1];
     const double x = (left.box.right() + right.box.x) / 2, y = layout_.boxes[at(left.top)].y + kBar + 14;
-    const Box box{x - 80, y, 160, 74};
+    const Link& l = graph_.links[at(ring_.bottleneck_link)];
+    std::vector<std::string> lines;
+    if (ring_.uses_host_memory) lines.push_back("copies via host memory");
+    lines.push_back(link_kind_text(graph_, l, node_) + ' ' + plain_text(graph_.components[at(l.a)].id, 9) + "–" + plain_text(graph_.components[at(l.b)].id, 9));
+    lines.push_back(numbers());
+    lines.push_back(l.stated ? "rate as you stated it" : l.nominal.value > 0 ? "planned; nominal " + format_rate(l.nominal) : std::string("NCCL planning rate"));
     rect({x - 0.5, y - 24, 1, 24}, "hot", 0);
-    rect(box, "hotbox", 4);
+    rect({x - 80, y, 160, 26 + 16.0 * static_cast<double>(lines.size())}, "hotbox", 4);
     text(x, y + 17, "bottleneck", "hotink", 12, true);
-    text(x, y + 33, plain_text(ring_.bottleneck.substr(ring_.bottleneck.starts_with("copies") ? ring_.bottleneck.find(',') + 2 : 0), 26), "ink", 11);
-    text(x, y + 49, numbers(), "ink", 11);
-    text(x, y + 65, ring_.bottleneck_nominal.value > 0 ? "planned; nominal " + format_rate(ring_.bottleneck_nominal) : std::string("NCCL planning rate"), "ink2", 11);
+    for (std::size_t i = 0; i < lines.size(); ++i) text(x, y + 33 + 16.0 * static_cast<double>(i), lines[i], i + 1 == lines.size() ? "ink2" : "ink", 11);
   }
 
   double draw_strip(double y) {
@@ -569,6 +583,12 @@ class Picture {
     out_ += label(strip.x + 86, y + 16, xml_text(ring_.bottleneck, room), "ink", 12, "start", false);
     out_ += label(strip.x + 12, y + 32, xml_text(numbers() + " · " + what_the_rate_is(), static_cast<std::size_t>(strip.w / 6.2)), "ink2", 11, "start", false);
     return strip.bottom();
+  }
+
+  // "GPU to switch"
+  std::string ends_text(const Link& l) const {
+    constexpr std::string_view names[] = {"GPU", "NVSwitch", "switch", "root", "CPU", "NIC", "drive"};
+    return std::string(names[static_cast<std::size_t>(kind(l.a))]) + " to " + std::string(names[static_cast<std::size_t>(kind(l.b))]);
   }
 
   // Every kind of link by name, its rates, and what the ring puts on the fullest of them.
@@ -588,13 +608,13 @@ class Picture {
       const double w = pipe_width(l.rate);
       rect({kMargin, y - 4 - w / 2, 28, w}, "track", 0);
       if (most > 0) rect({kMargin, y - 4 - w / 2 * std::min(1.0, most / l.rate.value), 28, w * std::min(1.0, most / l.rate.value)}, "load", 0);
-      std::string text = format_count(g.count) + " × " + link_kind_text(graph_, l, node_) + " · " + (l.stated ? "stated " : "NCCL plans ") + format_rate(l.rate);
+      std::string text = format_count(g.count) + " × " + link_kind_text(graph_, l, node_) + ", " + ends_text(l) + " · " + (l.stated ? "stated " : "NCCL plans ") + format_rate(l.rate);
       if (l.nominal.value > 0) text += " · nominal " + format_rate(l.nominal);
       text += most > 0 ? " · carries up to " + format_rate(BytesPerSecond(most)) : std::string(" · idle");
-      out_ += label(kMargin + 40, y, xml_text(text, static_cast<std::size_t>((layout_.width - kMargin * 2 - 40) / 6)), "ink2", 11, "start", false);
+      out_ += label(kMargin + 40, y, xml_text(text, static_cast<std::size_t>((layout_.width - kMargin * 2 - 40) / 5.4)), "ink2", 11, "start", false);
     }
     y += 18;
-    out_ += label(kMargin, y, xml_text("Rates each way. A lane's fill is what the ring carries beside the rate that is planned with.", static_cast<std::size_t>((layout_.width - kMargin * 2) / 5.8)), "ink3", 11, "start", false);
+    out_ += label(kMargin, y, xml_text("Rates each way. A lane's fill is what the ring carries beside the rate that is planned with.", static_cast<std::size_t>((layout_.width - kMargin * 2) / 5.4)), "ink3", 11, "start", false);
     return y;
   }
 
