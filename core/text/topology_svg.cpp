@@ -108,10 +108,11 @@ class Layout {
     for (const Component& c : graph_.components) all += c.kind == ComponentKind::gpu;
     const std::size_t left = tree_.tops.size() - tops_.size();
     if (left > 0 && !tops_.empty()) {
-      const bool trays = left % tops_.size() == 0 && (all - gpus) * static_cast<int>(tops_.size()) == gpus * static_cast<int>(left);
+      // Only NVLink joins the trays of a rack; sockets of one host are no trays, however many there are.
+      const bool trays = first(ComponentKind::nvswitch) >= 0 && tree_.tops.size() > 8 && left % tops_.size() == 0 &&
+                         (all - gpus) * static_cast<int>(tops_.size()) == gpus * static_cast<int>(left);
       other_count = static_cast<int>(trays ? left / tops_.size() : left);
-      other_name = trays ? (other_count == 1 ? "more tray like it" : "more trays like it") : other_count == 1 ? "more socket" : "more sockets";
-      if (trays) other_name += ", " + std::to_string(gpus) + " GPUs each";
+      other_name = trays ? "more trays like it, " + std::to_string(gpus) + " GPUs each" : is_bar(tops_.front()) ? "more sockets" : "more chips";
     }
   }
   bool is_joined(int a, int b) const {
@@ -185,7 +186,8 @@ class Layout {
     top_y_ = ground_y + kInset + above;
     int depth = 0;
     for (int top : tops_) depth = std::max(depth, depth_of(top, 0));
-    leaf_y_ = top_y_ + kBar + (depth == 0 ? 110 : 44 + depth * kSwitch + (depth - 1) * 32 + 76);
+    const bool hosts = std::any_of(tops_.begin(), tops_.end(), [&](int top) { return is_bar(top); });
+    leaf_y_ = !hosts ? top_y_ : top_y_ + kBar + (depth == 0 ? 110 : 44 + depth * kSwitch + (depth - 1) * 32 + 76);
     const int switch_index = first(ComponentKind::nvswitch);
     captions = switch_index < 0 && !mesh_;
     const double ground_bottom = leaf_y_ + kGpuHeight + (captions ? 30 : kInset);
@@ -434,6 +436,7 @@ class Picture {
   void draw_grounds() {
     for (std::size_t i = 0; i < layout_.grounds.size(); ++i) {
       const Layout::Ground& g = layout_.grounds[i];
+      if (kind(g.top) == ComponentKind::gpu || kind(g.top) == ComponentKind::nic) continue;  // nothing of a host is known
       rect(g.box, "ground", 6);
       if (!layout_.captions || kind(g.top) != ComponentKind::cpu) continue;
       std::string caption = "Socket " + std::to_string(i);
@@ -462,7 +465,7 @@ class Picture {
         const Box &high = a_above ? a : b, &low = a_above ? b : a;
         const double x = std::floor(to_switch ? high.middle() : low.middle());
         pipe(i, x, high.bottom(), x, low.y, a_above, std::min(high.w, low.w) * 0.7);
-      } else if (std::fabs(a.y - b.y) < 1 && is_side_by_side(a, b)) {
+      } else if (!has_bracket(i) && std::fabs(a.y - b.y) < 1 && is_side_by_side(a, b)) {
         const bool a_left = a.x < b.x;
         const Box &left = a_left ? a : b, &right = a_left ? b : a;
         const double y = std::floor(left.y + left.h / 2);
