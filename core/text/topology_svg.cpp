@@ -208,7 +208,8 @@ class Layout {
     bottom = ground_bottom;
     if (other_count > 0) {
       const int columns = std::min(other_count, 6), rows = std::min((other_count + 5) / 6, 8);
-      others = {x + 32, leaf_y_ - 20.0 * (rows - 1), columns * 20.0 - 6, rows * 20.0 - 6};
+      others = {x + 32, std::max(leaf_y_ - 20.0 * (rows - 1), top_y_ + 18), columns * 20.0 - 6, rows * 20.0 - 6};
+      bottom = std::max(bottom, others.bottom() + 4);
       x = std::max(others.right(), others.x + text_room(std::to_string(other_count) + ' ' + other_name, 11));
     }
     network.w = cluster.nodes > 1 ? x - kMargin : 0;
