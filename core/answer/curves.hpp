@@ -4,7 +4,6 @@
 // algorithm bandwidth = S / time, bus bandwidth = bus factor · algorithm bandwidth.  [nccl-tests-perf]
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "core/base/error.hpp"

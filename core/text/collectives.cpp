@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <utility>
 
 #include "core/count/messages.hpp"
 #include "core/text/plain_text.hpp"
 #include "core/text/read_cluster.hpp"
+#include "core/text/read_node.hpp"
 #include "core/text/reader.hpp"
 #include "core/text/sheet.hpp"
 
@@ -238,9 +238,7 @@ Json write_collectives(const CollectivesAnswer& a) {
   put(j, "cluster", write_cluster_part(a.stated.cluster));
   put(j, "dtype", name_of(a.type));
   put(j, "curves", std::move(curves));
-  Json assumed = Json::array();
-  for (const Assumption& s : a.stated.assumed) assumed.push_back(Json{{"path", s.path}, {"value", s.value}, {"why", s.why}});
-  put(j, "assumed", std::move(assumed));
+  put(j, "assumed", write_assumed(a.stated.assumed));
   return j;
 }
 

@@ -17,6 +17,12 @@ Result<Json> cluster_of_plan(const Json& stated, const Presets& presets) {
   return write_cluster_part(plan.value().plan.cluster);
 }
 
+Json one_node(Json node) {
+  Json cluster = Json::object();
+  put(cluster, "node", std::move(node));
+  return cluster;
+}
+
 Result<Json> cluster_document(const Json& stated, const Presets& presets) {
   if (stated.is_string()) {
     const std::string& text = stated.get_ref<const std::string&>();
@@ -30,7 +36,7 @@ Result<Json> cluster_document(const Json& stated, const Presets& presets) {
                  value_text(stated) + " is no cluster. Nearest: \"dgx-a100-80gb\""};
   if (stated.contains("plan")) return cluster_of_plan(stated, presets);
   if (auto part = stated.find("cluster"); part != stated.end()) return *part;  // a plan document: only its cluster is judged
-  if (stated.contains("gpu") && !stated.contains("node")) return Json{{"node", stated}};
+  if (stated.contains("gpu") && !stated.contains("node")) return one_node(stated);
   return stated;
 }
 
@@ -40,8 +46,8 @@ Result<StatedCluster> stated_cluster(const Json& stated, const Presets& presets,
   Result<Json> document = cluster_document(stated, presets);
   if (!document) return document.errors();
   if (nodes > 0) {
-    if (document.value().is_string()) document = Json{{"node", document.value()}};
-    if (document.value().is_object()) document.value()["nodes"] = nodes;
+    if (document.value().is_string()) document = one_node(std::move(document.value()));
+    if (document.value().is_object()) put(document.value(), "nodes", nodes);
   }
   ReadLog log;
   StatedCluster read;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/text/read_cluster.hpp"
+#include "core/text/read_node.hpp"
 #include "core/text/reader.hpp"
 
 namespace wireplan {
@@ -126,19 +127,21 @@ Result<TopologyAnswer> asked_topology(const Json& request, const Presets& preset
 
 Json write_topology(const TopologyAnswer& a) {
   const WiringGraph& graph = a.prepared.graph;
-  Json components = Json::array(), links = Json::array(), pairs = Json::array(), assumed = Json::array();
+  Json components = Json::array(), links = Json::array(), pairs = Json::array();
   for (const Component& c : graph.components) components.push_back(write_component(c));
   for (const Link& l : graph.links) links.push_back(write_link(graph, l));
   for (const PairKind& kind : a.topology.pairs) {
     Json pair = Json::object();
     put(pair, "type", path_name(kind.path));
     put(pair, "p2p", kind.path.p2p);
-    put(pair, "first", Json::array({kind.a, kind.b}));
+    Json first = Json::array();
+    first.push_back(kind.a);
+    first.push_back(kind.b);
+    put(pair, "first", std::move(first));
     put(pair, "count", kind.count);
     put_ring(pair, kind.ring);
     pairs.push_back(std::move(pair));
   }
-  for (const Assumption& s : a.assumed) assumed.push_back(Json{{"path", s.path}, {"value", s.value}, {"why", s.why}});
 
   Json j = Json::object();
   put(j, "schema", "wireplan.topology/1");
@@ -151,7 +154,7 @@ Json write_topology(const TopologyAnswer& a) {
   if (a.topology.cluster.gpus.empty()) put(j, "cluster_ring", nullptr);
   else put(j, "cluster_ring", write_ring(a.topology.cluster));
   put(j, "pairs", std::move(pairs));
-  put(j, "assumed", std::move(assumed));
+  put(j, "assumed", write_assumed(a.assumed));
   return j;
 }
 

@@ -65,6 +65,8 @@ def test_some_gpus(wireplan):
 def test_no_peer_access_is_said(wireplan):
     text = " ".join(show(wireplan, "rtx-4090-8x").split())
     assert "(P2P): no, copies go through host memory" in text and "PHB = a PCIe host bridge" in text
+    assert wireplan.json("topology", "show", "rtx-4090-8x")["assumed"][0] == {
+        "path": "cluster.node.sockets", "value": 2, "why": "number of sockets not stated"}
     assert "DRAM" in show(wireplan, "rtx-4090-8x", "--svg")
 
 
