@@ -65,6 +65,17 @@ Result<Json> plan_argument(const std::string& argument, const Presets& presets) 
                value_text(Json(argument)) + " is neither a file nor a scenario" + did_you_mean(presets.nearest("scenarios", argument))};
 }
 
+Result<Json> cluster_argument(const std::string& argument, const Presets& presets) {
+  if (argument == "-") return read_document(argument);
+  for (const char* kind : {"nodes", "scenarios"})
+    if (!presets.text(kind, argument).empty()) return Json(argument);
+  if (looks_like_link(argument)) return Json(argument);
+  std::error_code ignored;
+  if (fs::exists(argument, ignored)) return read_document(argument);
+  return Error{"", value_text(Json(argument)), "a node id, a scenario id, a link, a file or -",
+               value_text(Json(argument)) + " is neither a node nor a file" + did_you_mean(presets.nearest("nodes", argument))};
+}
+
 Errors add_presets(const std::string& folder, Presets& presets) {
   std::error_code error;
   fs::directory_iterator kinds(folder, error);

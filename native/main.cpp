@@ -9,10 +9,12 @@
 #include "core/text/read_runs.hpp"
 #include "core/text/render_accuracy.hpp"
 #include "core/text/request.hpp"
+#include "native/collectives_command.hpp"
 #include "native/files.hpp"
 #include "native/options.hpp"
 #include "native/output.hpp"
 #include "native/reference_runs.hpp"
+#include "native/topology_command.hpp"
 
 static_assert(wireplan::kEngineVersion == WIREPLAN_VERSION, "the engine's version is that of the project");
 
@@ -120,6 +122,8 @@ int run(const Options& options) {
   if (options.command == "estimate") return run_estimate(options, presets);
   if (options.command == "compare") return run_compare(options, presets);
   if (options.command == "presets") return run_presets(options, presets);
+  if (options.command == "topology") return run_topology(options, presets);
+  if (options.command == "collectives") return run_collectives(options, presets);
   if (options.command == "accuracy") return run_accuracy(options, presets);
   return print_errors({not_built_yet(options.command)}, options.json);
 }

@@ -9,6 +9,8 @@
 
 #include "core/text/json.hpp"
 #include "core/text/reader.hpp"
+#include "native/collectives_command.hpp"
+#include "native/topology_command.hpp"
 
 namespace wireplan {
 namespace {
@@ -20,10 +22,8 @@ constexpr const char* kPlanForms =
 struct Later {  // commands of the design that are not built yet
   const char *name, *arguments, *what;
 };
-constexpr std::array<Later, 10> kLater = {{
+constexpr std::array<Later, 8> kLater = {{
     {"search", "story", "find the layouts that fit and are fastest"},
-    {"collectives", "dgx-a100-80gb --op all_reduce", "time against size of collectives on a wiring"},
-    {"topology", "show dgx-a100-80gb", "detect, import or show the wiring of a machine"},
     {"measure", "--op all_reduce -b 1M -e 1G -f 2", "run collectives on this machine"},
     {"validate", "--measure", "compare measured collectives with the prediction"},
     {"replay", "story", "run the communication of a plan on this machine"},
@@ -33,6 +33,8 @@ constexpr std::array<Later, 10> kLater = {{
     {"export", "story", "write a plan for other tools"},
 }};
 
+}  // namespace
+
 void add_output_options(CLI::App& command, Options& options) {
   auto* json = command.add_flag("--json", options.json, "print the JSON document");
   auto* markdown = command.add_flag_callback("--markdown", [&options] { options.format = RenderFormat::markdown; }, "print Markdown");
@@ -41,6 +43,8 @@ void add_output_options(CLI::App& command, Options& options) {
   markdown->excludes(csv);
   command.add_option("--presets", options.presets_folder, "folder with presets of your own: DIR/<kind>/<id>.json")->type_name("DIR");
 }
+
+namespace {
 
 void add_plan_options(CLI::App& command, Options& options) {
   // One value for each --set, so that a PLAN may follow it.
@@ -108,6 +112,9 @@ void define(CLI::App& app, Options& options) {
                    "  wireplan accuracy --runs runs.jsonl --leave-out source\n"
                    "  wireplan accuracy --runs runs.jsonl --json");
 
+  define_topology(app, options);
+  define_collectives(app, options);
+
   for (const Later& later : kLater) {
     CLI::App* command = app.add_subcommand(later.name, std::string(later.what) + " (not built yet)");
     command->add_flag("--json", options.json, "print the JSON document");
@@ -158,6 +165,7 @@ CommandLine read_command_line(int argc, char** argv) {
     return unknown_command(app, rest.empty() ? "" : rest.front());
   }
   options.command = chosen.front()->get_name();
+  if (const auto inner = chosen.front()->get_subcommands(); !inner.empty()) options.subcommand = inner.front()->get_name();
   options.json = asks_for_json(argc, argv);  // also where an option without its value has swallowed it
   if (!app.remaining().empty())
     return command_line_error("command line", app.remaining().front(), value_text(Json(app.remaining().front())) + " is not known");

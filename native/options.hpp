@@ -10,7 +10,19 @@
 #include "core/base/format.hpp"
 #include "core/text/render.hpp"
 
+namespace CLI {
+class App;
+}
+
 namespace wireplan {
+
+// As nccl-tests reads them; "" or 0 where not given.
+struct CollectiveOptions {
+  std::string op = "all_reduce", redop = "sum", dtype = "float";
+  std::string begin, end, factor, step;
+  std::optional<int> per_node, nodes;
+  int iterations = 0, warm_up = 0;  // mean nothing to a prediction
+};
 
 struct Options {
   std::string command;
@@ -25,12 +37,20 @@ struct Options {
   std::string preset_kind, preset_id;
   std::string runs_file;                        // of accuracy
   std::string leave_out;                        // source, machine or ""
+  std::string subcommand;                       // of topology
+  std::string cluster;                          // CLUSTER
+  std::string gpus;                             // "0,1,4,5"
+  bool svg = false;
+  CollectiveOptions collectives;
 };
 
 struct Help { std::string text; };  // --help, --version: text for standard output
 using CommandLine = std::variant<Options, Help, Errors>;
 
 CommandLine read_command_line(int argc, char** argv);
+
+// --json, --markdown, --csv and --presets, as most commands have them.
+void add_output_options(CLI::App& command, Options& options);
 
 // True when --json stands on the command line, whatever else is wrong with it.
 bool asks_for_json(int argc, char** argv);

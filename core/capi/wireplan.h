@@ -8,11 +8,15 @@ extern "C" {
 
 /* Runs one command on a JSON request and returns a JSON document (or {"errors":[...]}), null only when memory runs out.
    STATED is a plan document, a scenario id or a link (both strings), or {"plan":STATED, "set":[["path", value],...]}.
+   CLUSTER is the id of a node, a cluster document, or STATED for the cluster of that plan.
      estimate     STATED -> the estimate
      explain      {"plan":STATED, "path":"memory.states.parameters"} -> where that number comes from
      compare      {"plans":[STATED,...]} -> the comparison; the first is the baseline
      render       {"plan":STATED or "plans":[STATED,...], "format":"text|markdown|csv", "unit":"GB|GiB"} -> {"text"};
                   with "path" beside "plan": the explanation of that number
+     collectives  {"cluster":CLUSTER, "op":"all_reduce|...|all", "sizes":[bytes,...] or {"begin","end","factor"}, "gpus":[...] or
+                  "per_node", "nodes", "dtype"} -> predicted times and bandwidths by size
+     topology     {"cluster":CLUSTER, "gpus":[...]} -> chips, links, ways between GPUs, rings
      presets      {} -> all kinds; {"kind":"models"} -> {"kind","presets":[{"id","name",...}]}; with "id": that document
      parse_link   {"link":"#v=1&..."} -> {"plan","view","notes"}
      format_link  STATED -> {"link"}

@@ -82,7 +82,7 @@ std::vector<MeasuredTable> measured_tables(const std::vector<CollectiveRun>& run
   std::vector<MeasuredTable> tables;
   for (const CollectiveRun& run : runs) {
     const PreparedCluster cluster = prepare(run, constants);
-    const RingOnWiring ring = ring_on_wiring(cluster, shape_of(run));
+    const RingOnWiring ring = ring_on_wiring(cluster, single_group(run.gpus, run.nodes));
     MeasuredTable t;
     t.class_row = ring.class_row;
     t.fabric_row = ring.nodes > 1 ? ring.fabric_row : -1;

@@ -308,4 +308,15 @@ GroupShape group_shape(const Plan& plan, GroupKind kind) {
   return shape;
 }
 
+GroupShape single_group(int ranks, int nodes, std::vector<int> local) {
+  GroupShape shape;
+  shape.ranks = ranks;
+  shape.nodes = nodes;
+  shape.per_node = (ranks + nodes - 1) / nodes;
+  if (local.empty())
+    for (int i = 0; i < shape.per_node; ++i) local.push_back(i);
+  shape.local.push_back(std::move(local));
+  return shape;
+}
+
 }  // namespace wireplan

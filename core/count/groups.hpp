@@ -56,6 +56,9 @@ std::array<Count, kNames<GroupKind>.size()> group_sizes(const Plan& plan);
 // repeat from node to node within 2e6 / (groups on the node) ranks; it is then scaled up from that many.
 GroupShape group_shape(const Plan& plan, GroupKind kind);
 
+// One group by itself, the first `ranks` GPUs spread over `nodes` nodes, on each the GPUs `local` in ring order ({}: the first ones).
+GroupShape single_group(int ranks, int nodes, std::vector<int> local = {});
+
 // Ranks of the group of `kind` that rank r belongs to, in order. Middle stages have an `embedding` group of their own rank.
 std::vector<int> group_ranks(const Plan& plan, GroupKind kind, int rank);
 

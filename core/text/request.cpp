@@ -7,11 +7,13 @@
 #include "core/answer/compare.hpp"
 #include "core/answer/explain.hpp"
 #include "core/text/answer_json.hpp"
+#include "core/text/collectives.hpp"
 #include "core/text/link.hpp"
 #include "core/text/plan_json.hpp"
 #include "core/text/preset_list.hpp"
 #include "core/text/reader.hpp"
 #include "core/text/render.hpp"
+#include "core/text/topology_request.hpp"
 
 namespace wireplan {
 namespace {
@@ -186,6 +188,18 @@ Result<Json> answer_compare(const Json& request, const Presets& presets, const C
   return write_comparison(compared(std::move(stated.value()), constants));
 }
 
+Result<Json> answer_collectives(const Json& request, const Presets& presets) {
+  Result<CollectivesAnswer> asked = asked_collectives(request, presets);
+  if (!asked) return asked.errors();
+  return write_collectives(asked.value());
+}
+
+Result<Json> answer_topology(const Json& request, const Presets& presets) {
+  Result<TopologyAnswer> asked = asked_topology(request, presets);
+  if (!asked) return asked.errors();
+  return write_topology(asked.value());
+}
+
 Result<Json> answer_presets(const Json& request, const Presets& presets) {
   if (Errors errors = unknown_keys(request, {"kind", "id"}); !errors.empty()) return errors;
   if (!request.contains("kind")) return preset_kinds(presets);
@@ -284,8 +298,10 @@ Result<Json> answer(std::string_view command, const Json& request, const Presets
   if (command == "presets") return answer_presets(request, presets);
   if (command == "parse_link") return answer_parse_link(request);
   if (command == "format_link") return answer_format_link(request, presets);
+  if (command == "collectives") return answer_collectives(request, presets);
+  if (command == "topology") return answer_topology(request, presets);
 
-  constexpr std::string_view names = "estimate | explain | compare | render | presets | parse_link | format_link";
+  constexpr std::string_view names = "estimate | explain | compare | render | collectives | topology | presets | parse_link | format_link";
   const bool needs_constants = command == "estimate" || command == "explain" || command == "compare" || command == "render";
   if (!needs_constants)
     return Error{"", value_text(Json(command)), std::string(names), "there is no command " + value_text(Json(command)) + "; the commands are " + std::string(names)};

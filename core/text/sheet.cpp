@@ -109,6 +109,10 @@ void Sheet::list(const std::vector<std::string>& items) {
   if (!lines.empty()) block(lines);
 }
 
+void Sheet::drawing(const std::string& lines) {
+  if (!lines.empty()) block(markdown_ ? "```text\n" + lines + "\n```" : lines);
+}
+
 void Sheet::table(const Table& table) {
   const std::size_t count = table.columns.size();
   auto is_total = [&](std::size_t row) { return std::find(table.totals.begin(), table.totals.end(), row) != table.totals.end(); };

@@ -25,6 +25,7 @@ class Sheet {
   void paragraph(std::string_view text);
   void list(const std::vector<std::string>& items);
   void table(const Table& table);
+  void drawing(const std::string& lines);                    // as it is, in a fixed pitch; without fences or a newline at its end
   const std::string& text() const { return text_; }          // ends with a newline, unless empty
 
   bool is_markdown() const { return markdown_; }

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-BUILT = ["estimate", "compare", "presets", "accuracy"]
-LATER = "search collectives topology measure validate replay fit diagnose import export".split()
+BUILT = ["estimate", "compare", "topology", "collectives", "presets", "accuracy"]
+LATER = "search measure validate replay fit diagnose import export".split()
 
 
 def test_help_lists_every_command(wireplan):

@@ -77,6 +77,15 @@ export function compare(plans) {
 /** Where one number of the estimate comes from: symbol, formula, the values put in, sources. */
 export const explain = (plan, path) => call("explain", { plan: planOf(plan), path });
 
+/**
+ * Predicted times and bandwidths of collectives by size: {cluster, op, sizes: [bytes] or {begin, end, factor}, gpus or per_node,
+ * nodes, dtype}.
+ */
+export const collectives = (request) => call("collectives", request);
+
+/** A machine's chips and links, the way between any two GPUs, and what a ring over them (or over {gpus}) reaches. */
+export const topology = (cluster, { gpus } = {}) => call("topology", { cluster, gpus });
+
 /** All kinds; the presets of one kind; or one preset as it is written. */
 export const presets = (kind, id) => call("presets", { kind, id });
 

@@ -140,6 +140,83 @@ export interface PresetList {
   presets: ({ id: string; name: string | null; verified: string | null; source: string | null } & Record<string, unknown>)[];
 }
 
+/** A cluster document, the id of a node, or a plan: its cluster. */
+export type StatedCluster = string | Record<string, unknown>;
+export type Operation =
+  | "all_reduce" | "all_gather" | "reduce_scatter" | "broadcast" | "reduce" | "all_to_all" | "send_recv" | "scatter" | "gather";
+type Assumed = { path: string; value: unknown; why: string }[];
+
+export interface CollectivesRequest {
+  cluster: StatedCluster;
+  op?: Operation | "all";
+  sizes?: number[] | { begin?: number; end?: number; factor?: number; step?: number };
+  /** GPUs of each node, or per_node: so many of them. */
+  gpus?: number[];
+  per_node?: number;
+  nodes?: number;
+  dtype?: string;
+  redop?: "sum" | "prod" | "min" | "max" | "avg";
+}
+export interface Collectives {
+  schema: "wireplan.collectives/1";
+  cluster: Record<string, unknown>;
+  dtype: string;
+  curves: {
+    op: Operation;
+    ranks: number;
+    nodes: number;
+    gpus: number[];
+    bottleneck: string;
+    bottleneck_bytes_per_s: number | null;
+    bottleneck_nominal_bytes_per_s: number | null;
+    points: {
+      size_bytes: number;
+      count: number;
+      time_s: Range;
+      algorithm_bandwidth_bytes_per_s: number;
+      bus_bandwidth_bytes_per_s: number;
+      algorithm: string;
+      protocol: string;
+      basis: Communication["basis"];
+    }[];
+  }[];
+  assumed: Assumed;
+}
+
+interface Reached {
+  bus_bandwidth_bytes_per_s: number;
+  bottleneck: string;
+  bottleneck_planning_bytes_per_s: number | null;
+  bottleneck_nominal_bytes_per_s: number | null;
+}
+interface Ring extends Reached {
+  nodes: number;
+  order: number[];
+  loads: { link: number; direction: "a-b" | "b-a"; flows: number }[];
+}
+export interface Topology {
+  schema: "wireplan.topology/1";
+  cluster: Record<string, unknown>;
+  components: { id: string; kind: string; numa: number | null; model?: string; bytes_per_s?: number | null; gpudirect?: boolean }[];
+  links: {
+    a: string;
+    b: string;
+    kind: string;
+    generation: number | null;
+    lanes?: number | null;
+    count?: number | null;
+    planning_bytes_per_s: number;
+    nominal_bytes_per_s: number | null;
+    stated: boolean;
+  }[];
+  /** Row by row; null beyond 256 GPUs. */
+  paths: { types: string[][]; bytes_per_s: (number | null)[][]; p2p: boolean[][] } | null;
+  ring: Ring;
+  cluster_ring: Ring | null;
+  pairs: ({ type: string; p2p: boolean; first: [number, number]; count: number } & Reached)[];
+  assumed: Assumed;
+}
+
 export interface TextOptions {
   /** Unit of memory; left out: as the scenario or link asks, else GiB. */
   unit?: "GB" | "GiB";
@@ -153,6 +230,8 @@ export const version: string;
 export function estimate(plan: Stated, options?: { timeline?: boolean }): Estimate | Errors;
 export function compare(plans: Stated[]): Comparison | Errors;
 export function explain(plan: Stated, path: string): Explanation | Errors;
+export function collectives(request: CollectivesRequest): Collectives | Errors;
+export function topology(cluster: StatedCluster, options?: { gpus?: number[] }): Topology | Errors;
 export function presets(): PresetKinds;
 export function presets(kind: string): PresetList | Errors;
 export function presets(kind: string, id: string): Record<string, unknown> | Errors;

@@ -1,0 +1,17 @@
+// wireplan collectives: nccl-tests' table, predicted.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "core/text/presets.hpp"
+#include "native/options.hpp"
+
+namespace wireplan {
+
+void define_collectives(CLI::App& app, Options& options);
+int run_collectives(const Options& options, const Presets& presets);
+
+// A size as nccl-tests reads it: a number, then K, M, G, T or P for powers of 1,024. `option` names it in errors.
+Result<double> stated_size(const std::string& option, const std::string& text);
+
+}  // namespace wireplan
