@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <utility>
+
+#include "core/answer/placement_note.hpp"
 
 namespace wireplan {
 
@@ -137,6 +141,14 @@ void fill_communication(Estimate& e) {
   }
 }
 
+void fill_wiring(const PreparedCluster& cluster, Estimate& e) {
+  for (std::size_t i = 0; i < e.cost.messages.size(); ++i) {
+    const GroupKind kind = e.cost.messages[i].message.group;
+    if (std::none_of(e.wiring.begin(), e.wiring.end(), [&](const WiringGroup& g) { return g.dimension == kind; })) e.wiring.push_back({kind, i});
+  }
+  if (!e.wiring.empty()) e.graph = cluster.graph;
+}
+
 void fill_step(const Plan& p, Estimate& e) {
   StepAnswer& s = e.step;
   const StepCost& c = e.cost;
@@ -201,8 +213,10 @@ Estimate estimate(const Plan& plan, const PreparedCluster& cluster, const Consta
   e.communicators = communicators_in_use(e.cost);
   fill_memory(plan, constants, e);
   fill_communication(e);
+  fill_wiring(cluster, e);
   fill_step(plan, e);
   e.notes = notes(plan, e);
+  if (std::optional<Note> note = placement_note(plan, cluster, e.cost)) e.notes.push_back(std::move(*note));
   return e;
 }
 

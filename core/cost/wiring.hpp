@@ -82,8 +82,8 @@ struct PreparedCluster {
   };
   std::vector<Route> routes;             // gpus × gpus, row by row
   std::vector<Step> steps;
-  int gpus = 0;
-  bool switched = false;                 // every pair meets in the NVSwitch alone: any subset is as good as any other
+  int gpus = 0;                          // the first of the node, up to the last that is used
+  bool switched = false;                 // every pair of used ones meets in the NVSwitch alone: any subset is as good as any other
   const Route& route(int from, int to) const {
     return routes[static_cast<std::size_t>(from) * static_cast<std::size_t>(gpus) + static_cast<std::size_t>(to)];
   }

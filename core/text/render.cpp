@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/answer/alternatives.hpp"
+#include "core/answer/link_traffic.hpp"
 #include "core/text/render_csv.hpp"
 #include "core/text/sheet.hpp"
 
@@ -136,6 +137,28 @@ void wiring_section(Sheet& sheet, const Estimate& e) {
   sheet.list(bottlenecks);
 }
 
+// A rate and what it is: a planning constant of NCCL unless it says otherwise.
+std::string planning_text(const Estimate& e, const RingOnWiring& ring) {
+  if (ring.bottleneck_rate.value <= 0) return "";
+  const bool is_network = ring.link_class == "network" && ring.bottleneck_link < 0;
+  const bool is_stated = ring.bottleneck_link >= 0 && e.graph.links[static_cast<std::size_t>(ring.bottleneck_link)].stated;
+  return format_rate(ring.bottleneck_rate) + (is_network ? " (data sheet)" : is_stated ? " (stated)" : "");
+}
+
+void rings_section(Sheet& sheet, const Estimate& e) {
+  if (e.wiring.empty()) return;
+  sheet.heading("Who talks over what?");
+  Table table{{{"groups", false}, {"first one's GPUs", false}, {"bus", true}, {"slowest at", false}, {"NCCL planning rate", true}, {"data sheet", true}}, {}, {}};
+  for (const WiringGroup& group : e.wiring) {
+    const MessageCost& c = e.cost.messages[group.message];
+    std::string gpus;
+    for (std::size_t i = 0; i < c.ring.order.size() && i < 8; ++i) gpus += (i ? " " : "") + std::to_string(c.ring.order[i]);
+    table.rows.push_back({std::string(name_of(group.dimension)) + ' ' + std::to_string(c.ranks), gpus + (c.ring.order.size() > 8 ? " …" : ""), format_rate(group_bandwidth(e, group)),
+                          c.ring.bottleneck, planning_text(e, c.ring), c.ring.bottleneck_nominal.value > 0 ? format_rate(c.ring.bottleneck_nominal) : ""});
+  }
+  sheet.table(table);
+}
+
 void step_section(Sheet& sheet, const StepAnswer& s) {
   sheet.heading("Where does the step go?");
   const double total = s.time.value.value;
@@ -209,6 +232,8 @@ std::string plan_title(const Plan& plan) {
   } else {
     text += counted(c.node.gpus, "GPU", "GPUs") + " of " + node;
   }
+  for (std::size_t i = 0; i < c.gpus.size() && i < 16; ++i) text += (i == 0 ? " (GPUs " : ", ") + std::to_string(c.gpus[i]);
+  if (!c.gpus.empty()) text += c.gpus.size() > 16 ? ", …)" : ")";
   return text;
 }
 
@@ -221,6 +246,7 @@ std::string render_estimate(const Plan& plan, const Estimate& estimate, RenderFo
   sheet.paragraph(plan_title(plan) + " (" + format_parameters(estimate.parameters) + " parameters). " + training_sentence(plan) + ' ' + layout_sentence(plan));
   memory_section(sheet, plan, estimate.memory, unit);
   wiring_section(sheet, estimate);
+  rings_section(sheet, estimate);
   step_section(sheet, estimate.step);
   foundation_section(sheet, plan, estimate);
   std::string last = "Wireplan " + std::string(kEngineVersion) + '.';

@@ -87,7 +87,7 @@ Edit draw_link(Ui& ui, const Scene& s, const PlacedLink& placed) {
 void draw_chip(Ui& ui, const Scene& s, int component, const Rect& r, double memory_share) {
   const Component& c = s.graph.components[index(component)];
   const bool is_gpu = c.kind == ComponentKind::gpu;
-  const bool is_used = !is_gpu || component < s.plan.cluster.gpus_per_node;
+  const bool is_used = !is_gpu || uses_gpu(s.plan.cluster, component);
   const bool binds = s.is_bottleneck && s.ring && s.ring->bottleneck_component == component;
   fill(ui, r, binds ? ui.colors->exp_bg : is_used ? ui.colors->bg1 : ui.colors->bg0, 4);
   if (!is_used)
