@@ -161,8 +161,8 @@ bool MappedStep::keeps_groups(const std::vector<int>& moved) const {
   return std::all_of(kinds_.begin(), kinds_.end(), [&](const Kind& k) { return canonical(k.shape.local, same, k.is_ordered, lists) == canonical(k.shape.local, moved, k.is_ordered, lists); });
 }
 
-// A layout is a grid of dimensions, so exchanges of two coordinates of a dimension, one dimension at a time or several at once, are
-// tried. An exchange that keeps all groups and first moves position a to b > a asks for gpus[a] < gpus[b]: the assignment that comes
+// A layout is a grid of dimensions, so exchanges of two coordinates of a dimension and turns of a whole one, one dimension at a time or
+// several at once, are tried. An exchange that keeps all groups and first moves position a to b > a asks for gpus[a] < gpus[b]: the assignment that comes
 // first in order of the alphabet, of those a symmetry makes alike, has it.
 std::vector<std::pair<int, int>> MappedStep::symmetries() const {
   const int n = size();
@@ -177,18 +177,23 @@ std::vector<std::pair<int, int>> MappedStep::symmetries() const {
     const Count full = dimension == Dimension::tp ? p.tensor : dimension == Dimension::cp ? p.context : dimension == Dimension::dp ? p.data : dimension == Dimension::pp ? p.pipeline : 1;
     const int extent = static_cast<int>(std::min<Count>(full, n / stride));
     if (extent < 2 || n % (stride * extent) != 0) continue;
-    const std::size_t so_far = exchanges.size();
+    // Coordinates u and v change places; (0, 0): the dimension is turned round.
+    std::vector<std::pair<int, int>> changes;
+    if (extent > 2) changes.push_back({0, 0});
     for (int u = 0; u < extent; ++u)
-      for (int v = u + 1; v < extent; ++v)
-        for (std::size_t e = 0; e < so_far; ++e) {
-          std::vector<int> moved = exchanges[e];
-          for (int& m : moved) {
-            const int coordinate = m / stride % extent;
-            if (coordinate == u) m += (v - u) * stride;
-            else if (coordinate == v) m -= (v - u) * stride;
-          }
-          exchanges.push_back(std::move(moved));
+      for (int v = u + 1; v < extent; ++v) changes.push_back({u, v});
+    const std::size_t so_far = exchanges.size();
+    for (const auto& [u, v] : changes)
+      for (std::size_t e = 0; e < so_far; ++e) {
+        std::vector<int> moved = exchanges[e];
+        for (int& m : moved) {
+          const int coordinate = m / stride % extent;
+          if (v == 0) m += (extent - 1 - 2 * coordinate) * stride;
+          else if (coordinate == u) m += (v - u) * stride;
+          else if (coordinate == v) m -= (v - u) * stride;
         }
+        exchanges.push_back(std::move(moved));
+      }
     stride *= extent;
   }
   for (const std::vector<int>& moved : exchanges) {

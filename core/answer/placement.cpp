@@ -13,7 +13,7 @@ namespace wireplan {
 
 namespace {
 
-constexpr int kMostRings = 1'500;
+constexpr int kMostRings = 6'000;
 constexpr std::size_t kOrders = 2, kSubsets = 2;  // that are searched besides those of the plan
 constexpr double kWorthIt = 1e-3;                 // share of the step, or of the communication where the step stays the same
 
@@ -71,7 +71,7 @@ class Chooser {
     const std::vector<int> alike = used.size() <= 8 ? alike_gpus(cluster_) : std::vector<int>();
     // What a ring costs to lay grows with GPUs and links.
     const double size = static_cast<double>(used.size()) * static_cast<double>(cluster_.graph.links.size() + 1);
-    const int budget = static_cast<int>(std::clamp(3e6 / size, 4.0, static_cast<double>(kMostRings))) / static_cast<int>(sets.size() * orders.size());
+    const int budget = static_cast<int>(std::clamp(1e7 / size, 4.0, static_cast<double>(kMostRings))) / static_cast<int>(sets.size() * orders.size());
 
     Candidate best;
     MappedStep::Result result;

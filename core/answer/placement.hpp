@@ -53,7 +53,7 @@ struct PlacementAnswer {
 // assignment of ranks to its GPUs; on several the same assignment on each of them, and the order of the dimensions (parallel.order),
 // which decides who stays inside a node; where fewer GPUs are used than a node has, also the best subsets of as many.
 // Exact (but for the subset and order) where 8 or fewer GPUs of a node are used: every assignment is compared, of those that layout or
-// graph make alike one. Beyond, or after 1,500 rings: exchanges of two GPUs from two starts while they gain.
+// graph make alike one. Beyond, or after 6,000 rings: exchanges of two GPUs from two starts while they gain.
 // A mapping on several nodes is stated by cluster.gpus, one on a single node by parallel.placement.
 // `subset_size`: k of best_subsets(), 0: as many as the plan uses.
 // valid after validate(plan) passed. Kind: estimate. Test: tests/core/answer/placement_test.cpp.

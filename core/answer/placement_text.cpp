@@ -14,10 +14,15 @@ std::string listed(const std::vector<int>& gpus) {
   return text + (gpus.size() > 16 ? ", …" : "");
 }
 
+// Groups of two and more; of an embedding kind most are single GPUs.
 std::string listed(const std::vector<std::vector<int>>& groups) {
   std::string text;
-  for (std::size_t i = 0; i < groups.size() && i < 8; ++i) text += (i == 0 ? "" : groups.front().size() == 2 ? ", " : "; ") + listed(groups[i]);
-  return text + (groups.size() > 8 ? "; …" : "");
+  int shown = 0;
+  for (const std::vector<int>& g : groups) {
+    if (g.size() < 2 || ++shown > 8) continue;
+    text += (text.empty() ? "" : g.size() == 2 ? ", " : "; ") + listed(g);
+  }
+  return text + (shown > 8 ? "; …" : "");
 }
 
 // "inside the bridged pairs": by the farthest way inside any of the groups.
@@ -72,7 +77,7 @@ std::string placement_text(const Plan& plan, const PlacementAnswer& a, const Pre
   std::string dimension(name_of(then.dimension));
   dimension.front() = static_cast<char>(dimension.front() - 'a' + 'A');
   std::string text = dimension + " groups " + where(then, cluster);
-  if (!then.gpus.empty() && then.gpus.front().size() > 1) text += ", GPUs " + listed(then.gpus);
+  if (const std::string gpus = listed(then.gpus); !gpus.empty()) text += ", GPUs " + gpus;
   if (a.best.order != a.current.order) text += ", with order " + a.best.order;
   text += ": ";
   const Seconds before = a.current.time.value, after = a.best.time.value;

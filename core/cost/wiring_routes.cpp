@@ -53,7 +53,7 @@ class Routes {
     prepared_.routes.assign(at(n) * at(n), {});
     prepared_.switched = n > 1 && cluster_.gpus.size() != 1;
     std::vector<bool> used(at(n));
-    for (int i = 0; i < n; ++i) used[at(i)] = uses_gpu(cluster_, i);
+    for (int i = 0; i < n; ++i) used[at(i)] = cluster_.gpus.empty() || uses_gpu(cluster_, i);
     for (int i = 0; i < n; ++i) {
       prepared_.routes[at(i) * at(n) + at(i)].kind = PathKind::self;
       int missing = n - 1;

@@ -1,5 +1,6 @@
 #include "core/text/render.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -123,18 +124,10 @@ void wiring_section(Sheet& sheet, const Estimate& e) {
   sheet.paragraph("On infinitely fast links a step would take " + format_seconds(e.step.on_ideal_wiring) + "; on this wiring it takes " +
                   format_seconds(e.step.time.value) + ", " + format_seconds(cost) + " more.");
   Table table{{{"message", false}, {"among", false}, {"size", true}, {"calls", true}, {"bus", true}, {"time", true}, {"exposed", true}}, {}, {}};
-  std::vector<std::string> bottlenecks;
-  for (const CommunicationRow& r : e.communication) {
+  for (const CommunicationRow& r : e.communication)
     table.rows.push_back({std::string(r.name), std::string(name_of(r.dimension)) + ' ' + std::to_string(r.ranks), format_message_size(r.bytes),
                           format_count(r.calls), format_rate(r.bus_bandwidth), format_seconds(r.time.value), format_seconds(r.exposed)});
-    std::string line = std::string(name_of(r.dimension)) + ": slowest at " + r.bottleneck + " (" + std::string(r.algorithm) + ", " +
-                       std::string(r.protocol) + "; by " + std::string(r.basis) + ")";
-    bool known = r.bottleneck.empty();
-    for (const std::string& b : bottlenecks) known = known || b == line;
-    if (!known) bottlenecks.push_back(std::move(line));
-  }
   sheet.table(table);
-  sheet.list(bottlenecks);
 }
 
 // A rate and what it is: a planning constant of NCCL unless it says otherwise.
@@ -142,21 +135,28 @@ std::string planning_text(const Estimate& e, const RingOnWiring& ring) {
   if (ring.bottleneck_rate.value <= 0) return "";
   const bool is_network = ring.link_class == "network" && ring.bottleneck_link < 0;
   const bool is_stated = ring.bottleneck_link >= 0 && e.graph.links[static_cast<std::size_t>(ring.bottleneck_link)].stated;
-  return format_rate(ring.bottleneck_rate) + (is_network ? " (data sheet)" : is_stated ? " (stated)" : "");
+  return is_network ? "" : format_rate(ring.bottleneck_rate) + (is_stated ? " (stated)" : "");
 }
 
 void rings_section(Sheet& sheet, const Estimate& e) {
   if (e.wiring.empty()) return;
   sheet.heading("Who talks over what?");
-  Table table{{{"groups", false}, {"first one's GPUs", false}, {"bus", true}, {"slowest at", false}, {"NCCL planning rate", true}, {"data sheet", true}}, {}, {}};
+  std::vector<std::string> bottlenecks;
+  for (const CommunicationRow& r : e.communication) {
+    std::string line = std::string(name_of(r.dimension)) + ": slowest at " + r.bottleneck + " (" + std::string(r.algorithm) + ", " +
+                       std::string(r.protocol) + "; by " + std::string(r.basis) + ")";
+    if (!r.bottleneck.empty() && std::find(bottlenecks.begin(), bottlenecks.end(), line) == bottlenecks.end()) bottlenecks.push_back(std::move(line));
+  }
+  Table table{{{"groups", false}, {"first one's GPUs", false}, {"bus", true}, {"NCCL planning rate", true}, {"data sheet", true}}, {}, {}};
   for (const WiringGroup& group : e.wiring) {
     const MessageCost& c = e.cost.messages[group.message];
     std::string gpus;
     for (std::size_t i = 0; i < c.ring.order.size() && i < 8; ++i) gpus += (i ? " " : "") + std::to_string(c.ring.order[i]);
     table.rows.push_back({std::string(name_of(group.dimension)) + ' ' + std::to_string(c.ranks), gpus + (c.ring.order.size() > 8 ? " …" : ""), format_rate(group_bandwidth(e, group)),
-                          c.ring.bottleneck, planning_text(e, c.ring), c.ring.bottleneck_nominal.value > 0 ? format_rate(c.ring.bottleneck_nominal) : ""});
+                          planning_text(e, c.ring), c.ring.bottleneck_nominal.value > 0 ? format_rate(c.ring.bottleneck_nominal) : ""});
   }
   sheet.table(table);
+  sheet.list(bottlenecks);
 }
 
 void step_section(Sheet& sheet, const StepAnswer& s) {
