@@ -142,11 +142,12 @@ void fill_communication(Estimate& e) {
 }
 
 void fill_wiring(const PreparedCluster& cluster, Estimate& e) {
+  e.wiring.reserve(4);
   for (std::size_t i = 0; i < e.cost.messages.size(); ++i) {
     const GroupKind kind = e.cost.messages[i].message.group;
     if (std::none_of(e.wiring.begin(), e.wiring.end(), [&](const WiringGroup& g) { return g.dimension == kind; })) e.wiring.push_back({kind, i});
   }
-  if (!e.wiring.empty()) e.graph = cluster.graph;
+  e.graph = cluster.lasting;
 }
 
 void fill_step(const Plan& p, Estimate& e) {

@@ -1,6 +1,7 @@
 // The whole answer for one plan (wireplan.estimate/1), as numbers.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -79,7 +80,7 @@ struct Estimate {
   StepAnswer step;
   // Where the numbers come from, for explanations and drawings; not part of the document.
   StepCost cost;
-  WiringGraph graph;        // of a node
+  std::shared_ptr<const WiringGraph> graph;  // of a node
   std::vector<StageParameters> stages;
   std::vector<StageMemory> stage_memory;
   TrainingFlops flops;      // of one sequence

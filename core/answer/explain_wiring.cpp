@@ -31,10 +31,10 @@ ExplainedValue sharers(const MessageCost& c, const GroupTraffic& traffic) {
 }
 
 void explain_link(const Plan& p, const Estimate& e, const LinkTraffic& t, const std::string& path, Explainer& out) {
-  const Link& l = e.graph.links[at(t.link)];
-  const std::string name = link_name(e.graph, l, p.cluster.node);
+  const Link& l = e.graph->links[at(t.link)];
+  const std::string name = link_name(*e.graph, l, p.cluster.node);
   const auto flows = [&](const char* key, double value, int from, int to) {
-    out.add(path + key, "f", "f", {factor_of("f", value, kEstimate, "ring edges from " + e.graph.components[at(from)].id + " to " + e.graph.components[at(to)].id + ", of all groups of the node: what it carries is f · bandwidth")},
+    out.add(path + key, "f", "f", {factor_of("f", value, kEstimate, "ring edges from " + e.graph->components[at(from)].id + " to " + e.graph->components[at(to)].id + ", of all groups of the node: what it carries is f · bandwidth")},
             value, "", kEstimate, {"nccl-search"});
   };
   flows("flows_forward", t.forward, l.a, l.b);
@@ -62,7 +62,7 @@ void explain_group(const Plan& p, const Estimate& e, std::size_t i, Explainer& o
 
   const GroupTraffic traffic = group_traffic(e, group);
   const BytesPerSecond bandwidth = group_bandwidth(e, group), rate = ring.bottleneck_rate;
-  const bool is_stated = ring.bottleneck_link >= 0 && e.graph.links[at(ring.bottleneck_link)].stated;
+  const bool is_stated = ring.bottleneck_link >= 0 && e.graph->links[at(ring.bottleneck_link)].stated;
   const bool is_network = ring.link_class == "network" && ring.bottleneck_link < 0;
   Origin origin = origin_of(is_stated, ring.bottleneck.empty() ? "its links" : ring.bottleneck);
   if (is_network) origin = {"data-sheet rate of the NICs it uses: " + ring.bottleneck, "facts-nodes"};

@@ -10,14 +10,14 @@ namespace wireplan {
 GroupTraffic group_traffic(const Estimate& e, const WiringGroup& group) {
   GroupTraffic traffic;
   for (const LinkLoad& load : e.cost.messages[group.message].ring.loads) {
-    if (load.link < 0 || static_cast<std::size_t>(load.link) >= e.graph.links.size()) continue;
+    if (load.link < 0 || static_cast<std::size_t>(load.link) >= e.graph->links.size()) continue;
     // Both directions of a link stand next to each other.
     if (traffic.links.empty() || traffic.links.back().link != load.link) traffic.links.push_back({load.link, 0, 0});
     (load.forward ? traffic.links.back().forward : traffic.links.back().backward) += load.flows;
   }
   if (traffic.links.size() <= kMostLinks) return traffic;
   const auto fullness = [&](const LinkTraffic& t) {
-    const double rate = e.graph.links[static_cast<std::size_t>(t.link)].rate.value;
+    const double rate = e.graph->links[static_cast<std::size_t>(t.link)].rate.value;
     return rate > 0 ? std::max(t.forward, t.backward) / rate : 0;
   };
   sort(traffic.links, [&](const LinkTraffic& a, const LinkTraffic& b) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -74,6 +75,7 @@ struct PreparedCluster {
   const Cluster* cluster = nullptr;
   const LinkConstants* constants = nullptr;
   WiringGraph graph;
+  std::shared_ptr<const WiringGraph> lasting;  // the same, for answers that are kept longer
   struct Step { int link; bool forward; };  // forward: from links[link].a to .b
   struct Route {
     PathKind kind = PathKind::none;

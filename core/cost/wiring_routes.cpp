@@ -207,6 +207,7 @@ PreparedCluster prepare(const Cluster& cluster, const LinkConstants& constants) 
   prepared.gpus = cluster.gpus_per_node > 0 ? std::min(gpus, cluster.gpus_per_node) : gpus;
   for (int gpu : cluster.gpus) prepared.gpus = std::min(gpus, std::max(prepared.gpus, gpu + 1));
   Routes(cluster, prepared).find_all();
+  prepared.lasting = std::make_shared<const WiringGraph>(prepared.graph);
   return prepared;
 }
 

@@ -122,7 +122,7 @@ Errors validate(const Cluster& cluster, const std::string& prefix) {
     check.fail("nodes", format_exact(cluster.nodes), "at most " + format_exact(kMaxGpus) + " GPUs in all",
                format_exact(cluster.nodes) + " nodes of " + format_exact(cluster.gpus_per_node) + " GPUs are " + format_exact(all) +
                    ". Nearest: " + format_exact(std::floor(kMaxGpus / cluster.gpus_per_node)) + " nodes");
-  if (!cluster.gpus.empty()) check_gpus(check, cluster);
+  if (!cluster.gpus.empty() && gpus >= 1 && gpus <= kMaxGpusPerNode) check_gpus(check, cluster);
   check.range("rack_nodes", cluster.rack_nodes, 0, kMaxNodes);
   if (counted && cluster.nodes > 1 && !cluster.network)
     check.fail(

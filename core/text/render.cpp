@@ -134,7 +134,7 @@ void wiring_section(Sheet& sheet, const Estimate& e) {
 std::string planning_text(const Estimate& e, const RingOnWiring& ring) {
   if (ring.bottleneck_rate.value <= 0) return "";
   const bool is_network = ring.link_class == "network" && ring.bottleneck_link < 0;
-  const bool is_stated = ring.bottleneck_link >= 0 && e.graph.links[static_cast<std::size_t>(ring.bottleneck_link)].stated;
+  const bool is_stated = ring.bottleneck_link >= 0 && e.graph->links[static_cast<std::size_t>(ring.bottleneck_link)].stated;
   return is_network ? "" : format_rate(ring.bottleneck_rate) + (is_stated ? " (stated)" : "");
 }
 

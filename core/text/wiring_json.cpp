@@ -24,7 +24,7 @@ Json group_json(const Estimate& e, const WiringGroup& group) {
   const MessageCost& c = e.cost.messages[group.message];
   const GroupTraffic traffic = group_traffic(e, group);
   Json links = Json::array();
-  for (const LinkTraffic& t : traffic.links) links.push_back(link_json(e.graph, t));
+  for (const LinkTraffic& t : traffic.links) links.push_back(link_json(*e.graph, t));
   Json j;
   put(j, "dimension", name_of(group.dimension));
   put(j, "collective", name_of(c.message.collective));
