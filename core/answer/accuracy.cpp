@@ -167,7 +167,7 @@ GroupShape shape_of(const CollectiveRun& run) {
   shape.nodes = run.nodes;
   shape.per_node = (run.gpus + run.nodes - 1) / run.nodes;
   shape.local.emplace_back();
-  for (int i = 0; i < shape.per_node; ++i) shape.local.front().push_back(i);
+  for (int i = 0; i < shape.per_node; ++i) shape.local.front().push_back(used_gpu(run.cluster, i));
   return shape;
 }
 

@@ -379,6 +379,38 @@ TEST_CASE("the wiring of an estimate lists what every link carries", "[placement
   CHECK((*group)["links_left_out"] == 0);
 }
 
+TEST_CASE("two groups that share a root port get half, and the document shows both on it", "[placement]") {
+  Cluster c = machine(WiringKind::pcie_switch, 4, a100_pcie(), 1);  // two GPUs behind each of two switches
+  c.node.wiring.groups = {{0, 0, {0, 1}, 0, true}, {0, 0, {2, 3}, 0, true}};
+  const LinkConstants links = ideal_links();
+  const PreparedCluster cluster = prepare(c, links);
+  CHECK(gigabytes(ring_on_wiring(cluster, on_one_node({{0, 1}})).bus_bandwidth) == 24);  // through one switch
+  CHECK(gigabytes(ring_on_wiring(cluster, on_one_node({{0, 2}})).bus_bandwidth) == 24);
+  CHECK(gigabytes(ring_on_wiring(cluster, on_one_node({{0, 2}, {1, 3}})).bus_bandwidth) == 12);
+
+  Plan plan = training_on(c, R"({"framework":"megatron","tensor":2})");
+  plan.parallel.placement = {0, 2, 1, 3};
+  const Estimate e = estimate(plan, ideal());
+  const Json groups = write_estimate(plan, e)["wiring"]["groups"];
+  const auto tensor = std::find_if(groups.begin(), groups.end(), [](const Json& g) { return g["dimension"] == "tensor"; });
+  REQUIRE(tensor != groups.end());
+  CHECK((*tensor)["bus_bandwidth_bytes_per_s"] == 12e9);
+  CHECK((*tensor)["bottleneck_planning_bytes_per_s"] == 24e9);
+  int uplinks = 0;
+  for (const Json& link : (*tensor)["links"]) {
+    const std::string a = link["a"], b = link["b"];
+    const bool is_uplink = a.find("switch") == 0 && b.find("cpu") == 0;
+    uplinks += is_uplink;
+    CHECK(link["flows_forward"] == (is_uplink ? 2 : 1));
+    CHECK(link["flows_backward"] == (is_uplink ? 2 : 1));
+  }
+  CHECK(uplinks == 2);
+  const PlacementAnswer a = best_placement(plan, ideal());
+  REQUIRE(a.is_better);
+  CHECK(groups_of(a.best, GroupKind::tensor) == Groups{{0, 1}, {2, 3}});
+  CHECK(a.text.find("Tensor groups behind one PCIe switch each") == 0);
+}
+
 TEST_CASE("a long list of links keeps the fullest", "[placement]") {
   const Plan plan = plan_of(R"({"model":"gpt2","cluster":"gb200-nvl72"})");
   const Estimate e = estimate(plan, constants());
