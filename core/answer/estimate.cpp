@@ -120,7 +120,7 @@ void fill_memory(const Plan& p, const Constants& k, Estimate& e) {
   if (p.cluster.node.host_memory.value > 0) m.fits_host = m.host <= p.cluster.node.host_memory ? 1 : 0;
 }
 
-void fill_communication(Estimate& e) {
+void fill_communication(const PreparedCluster& cluster, Estimate& e) {
   for (const MessageCost& c : e.cost.messages) {
     CommunicationRow row;
     row.name = c.message.name;
@@ -136,7 +136,7 @@ void fill_communication(Estimate& e) {
     if (c.call.value.value > 0) row.bus_bandwidth = bus_factor(c.message.collective, c.ranks) * c.message.bytes / c.call.value;
     row.time = {c.message.calls * c.call.low, c.total, c.message.calls * c.call.high};
     row.exposed = c.exposed;
-    row.bottleneck = c.ring.bottleneck;
+    row.bottleneck = is_direct ? bottleneck_of(cluster.graph, *cluster.cluster, c.ring, c.message.collective).name : c.ring.bottleneck;
     e.communication.push_back(std::move(row));
   }
 }
@@ -213,7 +213,7 @@ Estimate estimate(const Plan& plan, const PreparedCluster& cluster, const Consta
   e.cost = step_cost(plan, cluster, e.stages, trained, work, constants.efficiency);
   e.communicators = communicators_in_use(e.cost);
   fill_memory(plan, constants, e);
-  fill_communication(e);
+  fill_communication(cluster, e);
   fill_wiring(cluster, e);
   fill_step(plan, e);
   e.notes = notes(plan, e);

@@ -19,15 +19,10 @@ Origin origin_of(bool is_stated, const std::string& of) {
   return {"NCCL planning rate of " + of + ", one direction", "nccl-topo"};
 }
 
-// Flows on the link that binds, in its fuller direction; where no single link binds, groups that share the network.
-ExplainedValue sharers(const MessageCost& c, const GroupTraffic& traffic) {
-  const RingOnWiring& ring = c.ring;
-  if (ring.link_class == "network" && ring.bottleneck_link < 0) return count_of("f", std::max(1, c.groups), "groups that share it");
-  double flows = 0;
-  for (const LinkTraffic& t : traffic.links)
-    if (t.link == ring.bottleneck_link) flows = std::max(t.forward, t.backward);
-  if (flows > 0) return factor_of("f", flows, kEstimate, "flows that share it");
-  return count_of("f", 1, "the links are this group's own");
+// Flows on the link that binds; groups that share the network.
+ExplainedValue sharers(const MessageCost& c, const Bottleneck& b) {
+  if (b.is_network) return count_of("f", std::max(1, c.groups), "groups that share it");
+  return factor_of("f", b.flows, kEstimate, "flows that share it");
 }
 
 void explain_link(const Plan& p, const Estimate& e, const LinkTraffic& t, const std::string& path, Explainer& out) {
@@ -51,7 +46,6 @@ void explain_link(const Plan& p, const Estimate& e, const LinkTraffic& t, const 
 void explain_group(const Plan& p, const Estimate& e, std::size_t i, Explainer& out) {
   const WiringGroup& group = e.wiring[i];
   const MessageCost& c = e.cost.messages[group.message];
-  const RingOnWiring& ring = c.ring;
   const std::string path = "wiring.groups." + std::to_string(i) + ".", kind(name_of(group.dimension));
   const auto counted = [&](const char* key, const char* symbol, int value, const std::string& meaning) {
     out.add(path + key, symbol, symbol, {count_of(symbol, value, meaning)}, value, "", kCount, {"wireplan-definition"});
@@ -61,14 +55,14 @@ void explain_group(const Plan& p, const Estimate& e, std::size_t i, Explainer& o
   counted("groups_per_node", "g", c.groups, "groups with ranks on the node, all at work at once");
 
   const GroupTraffic traffic = group_traffic(e, group);
-  const BytesPerSecond bandwidth = group_bandwidth(e, group), rate = ring.bottleneck_rate;
-  const bool is_stated = ring.bottleneck_link >= 0 && e.graph->links[at(ring.bottleneck_link)].stated;
-  const bool is_network = ring.link_class == "network" && ring.bottleneck_link < 0;
-  Origin origin = origin_of(is_stated, ring.bottleneck.empty() ? "its links" : ring.bottleneck);
-  if (is_network) origin = {"data-sheet rate of the NICs it uses: " + ring.bottleneck, "facts-nodes"};
+  const Bottleneck bottleneck = group_bottleneck(p, e, group);
+  const BytesPerSecond bandwidth = group_bandwidth(c), rate = bottleneck.rate;
+  const bool is_stated = bottleneck.link >= 0 && e.graph->links[at(bottleneck.link)].stated;
+  Origin origin = origin_of(is_stated, bottleneck.name.empty() ? "its links" : bottleneck.name);
+  if (bottleneck.is_network) origin = {"data-sheet rate of the NICs it uses: " + bottleneck.name, "facts-nodes"};
   const std::string planning = path + "bottleneck_planning_bytes_per_s";
   if (rate.value > 0 && bandwidth.value > 0) {
-    const ExplainedValue f = sharers(c, traffic);
+    const ExplainedValue f = sharers(c, bottleneck);
     out.add(path + "bus_bandwidth_bytes_per_s", "B", "e·R/f",
             {factor_of("e", bandwidth.value * f.value / rate.value, kEstimate, "share of that rate which such links reach"), {"R", rate.value, "bytes/s", kEstimate, origin.meaning, planning}, f},
             bandwidth.value, "bytes/s", kEstimate, {"nccl-search", "published-nccl-tests"});
@@ -76,8 +70,8 @@ void explain_group(const Plan& p, const Estimate& e, std::size_t i, Explainer& o
     out.add(path + "bus_bandwidth_bytes_per_s", "B", "B", {{"B", bandwidth.value, "bytes/s", kEstimate, "NCCL's last resort where no way is known", ""}}, bandwidth.value, "bytes/s", kEstimate, {"nccl-search"});
   }
   out.add(planning, "R", "R", {{"R", rate.value, "bytes/s", kEstimate, origin.meaning, ""}}, rate.value, "bytes/s", kEstimate, {origin.source});
-  if (ring.bottleneck_nominal.value > 0)
-    out.add(path + "bottleneck_nominal_bytes_per_s", "R_n", "R_n", {{"R_n", ring.bottleneck_nominal.value, "bytes/s", kEstimate, "data-sheet rate of " + ring.bottleneck + ", one direction", ""}}, ring.bottleneck_nominal.value, "bytes/s", kEstimate, {is_network ? "facts-nodes" : "nccl-topo"});
+  if (const double nominal = bottleneck.nominal.value; nominal > 0)
+    out.add(path + "bottleneck_nominal_bytes_per_s", "R_n", "R_n", {{"R_n", nominal, "bytes/s", kEstimate, "data-sheet rate of " + bottleneck.name + ", one direction", ""}}, nominal, "bytes/s", kEstimate, {bottleneck.is_network ? "facts-nodes" : "nccl-topo"});
   for (std::size_t j = 0; j < traffic.links.size(); ++j) explain_link(p, e, traffic.links[j], path + "links." + std::to_string(j) + ".", out);
   counted("links_left_out", "u", static_cast<int>(traffic.left_out), "links in use that are not listed: those with most flows for their rate are");
 }

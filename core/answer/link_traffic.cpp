@@ -30,9 +30,11 @@ GroupTraffic group_traffic(const Estimate& e, const WiringGroup& group) {
   return traffic;
 }
 
-BytesPerSecond group_bandwidth(const Estimate& e, const WiringGroup& group) {
+BytesPerSecond group_bandwidth(const MessageCost& c) { return c.bandwidth.value > 0 ? c.bandwidth : bandwidth_of(c.ring, c.message.collective); }
+
+Bottleneck group_bottleneck(const Plan& plan, const Estimate& e, const WiringGroup& group) {
   const MessageCost& c = e.cost.messages[group.message];
-  return bandwidth_of(c.ring, c.message.collective);
+  return bottleneck_of(*e.graph, plan.cluster, c.ring, c.message.collective);
 }
 
 }  // namespace wireplan

@@ -20,7 +20,8 @@ struct GroupTraffic {
 };
 GroupTraffic group_traffic(const Estimate& estimate, const WiringGroup& group);
 
-// The bandwidth that holds for what the group is used for: of its ring, between neighbours, of all pairs.
-BytesPerSecond group_bandwidth(const Estimate& estimate, const WiringGroup& group);
+// What a rank can send of the group's first message over the time the wires need, and what binds it.
+BytesPerSecond group_bandwidth(const MessageCost& message);
+Bottleneck group_bottleneck(const Plan& plan, const Estimate& estimate, const WiringGroup& group);
 
 }  // namespace wireplan

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "core/answer/link_traffic.hpp"
 #include "core/answer/mapping_search.hpp"
 #include "core/base/sort.hpp"
 
@@ -50,7 +51,8 @@ class Chooser {
       m.exposed.high += value > 0 ? c.exposed * (c.call.high.value / value) : c.exposed;
       auto group = std::find_if(m.groups.begin(), m.groups.end(), [&](const MappedGroup& g) { return g.dimension == c.message.group; });
       if (group == m.groups.end()) {
-        m.groups.push_back({c.message.group, group_shape(plan, c.message.group).local, c.ring.link_class, c.ring.bottleneck, bandwidth_of(c.ring, c.message.collective), c.ring.bottleneck_rate, c.ring.bottleneck_nominal, {}, {}});
+        Bottleneck b = bottleneck_of(cluster_.graph, whole_, c.ring, c.message.collective);
+        m.groups.push_back({c.message.group, group_shape(plan, c.message.group).local, c.ring.link_class, std::move(b.name), group_bandwidth(c), b.rate, b.nominal, {}, {}, c.message.collective == Collective::send_recv});
         group = m.groups.end() - 1;
       }
       group->time += c.total;

@@ -18,6 +18,7 @@ struct MappedGroup {
   std::string bottleneck;
   BytesPerSecond bandwidth, bottleneck_rate, bottleneck_nominal;
   Seconds time, exposed;               // of all its messages in a step
+  bool is_walk = false;                // only neighbours talk
 };
 
 struct Mapping {

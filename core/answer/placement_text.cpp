@@ -25,12 +25,13 @@ std::string listed(const std::vector<std::vector<int>>& groups) {
   return text + (shown > 8 ? "; …" : "");
 }
 
-// "inside the bridged pairs": by the farthest way inside any of the groups.
+// "inside the bridged pairs": by the farthest way that any of the groups takes.
 std::string where(const MappedGroup& group, const PreparedCluster& cluster) {
   PathKind farthest = PathKind::self;
   for (const std::vector<int>& gpus : group.gpus)
-    for (int a : gpus)
-      for (int b : gpus) farthest = std::max(farthest, cluster.route(a, b).kind);
+    for (std::size_t i = 0; i < gpus.size(); ++i)
+      for (std::size_t j = 0; j < gpus.size(); ++j)
+        if (!group.is_walk || j == i + 1) farthest = std::max(farthest, cluster.route(gpus[i], gpus[j]).kind);
   switch (farthest) {
     case PathKind::self: return "across nodes";
     case PathKind::nvlink: return group.link_class == "bridge" ? "inside the bridged pairs" : "over direct links";

@@ -116,6 +116,8 @@ struct RingOnWiring {
   // What collective_time needs besides.
   BytesPerSecond pair_bandwidth;        // of send_recv between neighbouring ranks, all groups at once
   BytesPerSecond all_to_all_bandwidth;  // V of all_to_all over its time, inside the node
+  int pair_link = -1, all_to_all_link = -1;          // what binds those inside the node, -1: nothing there, or as the ring
+  double pair_flows = 1, all_to_all_flows = 1;       // that share it
   BytesPerSecond network_bandwidth;     // a group's share of the NICs of a node (of an NVLink domain), 0 on one node
   int per_node = 1;                     // ranks in an NVLink domain or node
   int nodes = 1;                        // NVLink domains or nodes
@@ -133,6 +135,16 @@ RingOnWiring ring_on_wiring(const PreparedCluster& cluster, const GroupShape& sh
 
 // The bandwidth of `ring` that holds for a collective.
 BytesPerSecond bandwidth_of(const RingOnWiring& ring, Collective collective);
+
+// What binds a collective on `ring`: the ring's own bottleneck, or for send_recv and all_to_all that of their traffic.
+struct Bottleneck {
+  std::string name;              // for people, as RingOnWiring::bottleneck
+  int link = -1;                 // into graph.links; -1: not a single one
+  BytesPerSecond rate, nominal;  // as RingOnWiring::bottleneck_rate and bottleneck_nominal
+  double flows = 1;              // that share it; on the network 1
+  bool is_network = false;
+};
+Bottleneck bottleneck_of(const WiringGraph& graph, const Cluster& cluster, const RingOnWiring& ring, Collective collective);
 
 // Time of one call by its parts.
 struct CollectiveParts {

@@ -247,8 +247,17 @@ void weigh_pairs(const PreparedCluster& cluster, const GroupShape& shape, RingOn
         if (a != b) all.add(a, b, 1.0 / static_cast<double>(gpus.size() - 1));
   }
   const Loads::Tightest pair = pairs.tightest(false), every = all.tightest(true);
-  if (pair.link >= 0) ring.pair_bandwidth = BytesPerSecond(pair.rate);
-  if (every.link >= 0) ring.all_to_all_bandwidth = BytesPerSecond(every.rate);
+  const auto flows_on = [](const Loads& loads, int link) { return std::max(loads.flows[2 * at(link)], loads.flows[2 * at(link) + 1]); };
+  if (pair.link >= 0) {
+    ring.pair_bandwidth = BytesPerSecond(pair.rate);
+    ring.pair_link = pair.link;
+    ring.pair_flows = flows_on(pairs, pair.link);
+  }
+  if (every.link >= 0) {
+    ring.all_to_all_bandwidth = BytesPerSecond(every.rate);
+    ring.all_to_all_link = every.link;
+    ring.all_to_all_flows = flows_on(all, every.link);
+  }
   if (pairs.missing[0] >= 0 || all.missing[0] >= 0) ring.pair_bandwidth = ring.all_to_all_bandwidth = BytesPerSecond(1e8);
 }
 
@@ -270,6 +279,7 @@ void add_network(const PreparedCluster& cluster, const GroupShape& shape, RingOn
   ring.network_bandwidth = node_rate * slowed * hosts / groups;
 
   const BytesPerSecond nic_pair = std::min(net.nic_rate * slowed, ring.network_bandwidth);  // a pair of ranks sees one NIC
+  if (ring.pair_bandwidth.value <= 0 || nic_pair <= ring.pair_bandwidth) ring.pair_link = -1;
   ring.pair_bandwidth = ring.pair_bandwidth.value > 0 ? std::min(ring.pair_bandwidth, nic_pair) : nic_pair;
   if (ring.bus_bandwidth.value == 0 || ring.network_bandwidth < ring.bus_bandwidth) {
     ring.bus_bandwidth = ring.network_bandwidth;

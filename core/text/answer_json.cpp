@@ -256,7 +256,7 @@ Json write_estimate(const Plan& plan, const Estimate& estimate) {
   put(j, "model", std::move(model));
   put(j, "memory", memory_json(estimate.memory));
   put(j, "communication", communication_json(estimate.communication));
-  put(j, "wiring", write_wiring(estimate));
+  put(j, "wiring", write_wiring(plan, estimate));
   put(j, "step", step_json(estimate.step));
   put(j, "notes", std::move(notes));
   return j;

@@ -131,14 +131,13 @@ void wiring_section(Sheet& sheet, const Estimate& e) {
 }
 
 // A rate and what it is: a planning constant of NCCL unless it says otherwise.
-std::string planning_text(const Estimate& e, const RingOnWiring& ring) {
-  if (ring.bottleneck_rate.value <= 0) return "";
-  const bool is_network = ring.link_class == "network" && ring.bottleneck_link < 0;
-  const bool is_stated = ring.bottleneck_link >= 0 && e.graph->links[static_cast<std::size_t>(ring.bottleneck_link)].stated;
-  return is_network ? "" : format_rate(ring.bottleneck_rate) + (is_stated ? " (stated)" : "");
+std::string planning_text(const Estimate& e, const Bottleneck& b) {
+  if (b.rate.value <= 0 || b.is_network) return "";
+  const bool is_stated = b.link >= 0 && e.graph->links[static_cast<std::size_t>(b.link)].stated;
+  return format_rate(b.rate) + (is_stated ? " (stated)" : "");
 }
 
-void rings_section(Sheet& sheet, const Estimate& e) {
+void rings_section(Sheet& sheet, const Plan& plan, const Estimate& e) {
   if (e.wiring.empty()) return;
   sheet.heading("Who talks over what?");
   std::vector<std::string> bottlenecks;
@@ -150,10 +149,11 @@ void rings_section(Sheet& sheet, const Estimate& e) {
   Table table{{{"groups", false}, {"first one's GPUs", false}, {"bus", true}, {"NCCL planning rate", true}, {"data sheet", true}}, {}, {}};
   for (const WiringGroup& group : e.wiring) {
     const MessageCost& c = e.cost.messages[group.message];
+    const Bottleneck bottleneck = group_bottleneck(plan, e, group);
     std::string gpus;
     for (std::size_t i = 0; i < c.ring.order.size() && i < 8; ++i) gpus += (i ? " " : "") + std::to_string(c.ring.order[i]);
-    table.rows.push_back({std::string(name_of(group.dimension)) + ' ' + std::to_string(c.ranks), gpus + (c.ring.order.size() > 8 ? " …" : ""), format_rate(group_bandwidth(e, group)),
-                          planning_text(e, c.ring), c.ring.bottleneck_nominal.value > 0 ? format_rate(c.ring.bottleneck_nominal) : ""});
+    table.rows.push_back({std::string(name_of(group.dimension)) + ' ' + std::to_string(c.ranks), gpus + (c.ring.order.size() > 8 ? " …" : ""), format_rate(group_bandwidth(c)),
+                          planning_text(e, bottleneck), bottleneck.nominal.value > 0 ? format_rate(bottleneck.nominal) : ""});
   }
   sheet.table(table);
   sheet.list(bottlenecks);
@@ -246,7 +246,7 @@ std::string render_estimate(const Plan& plan, const Estimate& estimate, RenderFo
   sheet.paragraph(plan_title(plan) + " (" + format_parameters(estimate.parameters) + " parameters). " + training_sentence(plan) + ' ' + layout_sentence(plan));
   memory_section(sheet, plan, estimate.memory, unit);
   wiring_section(sheet, estimate);
-  rings_section(sheet, estimate);
+  rings_section(sheet, plan, estimate);
   step_section(sheet, estimate.step);
   foundation_section(sheet, plan, estimate);
   std::string last = "Wireplan " + std::string(kEngineVersion) + '.';

@@ -20,8 +20,9 @@ Json link_json(const WiringGraph& graph, const LinkTraffic& traffic) {
   return j;
 }
 
-Json group_json(const Estimate& e, const WiringGroup& group) {
+Json group_json(const Plan& plan, const Estimate& e, const WiringGroup& group) {
   const MessageCost& c = e.cost.messages[group.message];
+  const Bottleneck bottleneck = group_bottleneck(plan, e, group);
   const GroupTraffic traffic = group_traffic(e, group);
   Json links = Json::array();
   for (const LinkTraffic& t : traffic.links) links.push_back(link_json(*e.graph, t));
@@ -32,10 +33,10 @@ Json group_json(const Estimate& e, const WiringGroup& group) {
   put(j, "nodes", c.nodes);
   put(j, "groups_per_node", c.groups);
   put(j, "order", Json(c.ring.order));
-  put(j, "bus_bandwidth_bytes_per_s", group_bandwidth(e, group));
-  put(j, "bottleneck", c.ring.bottleneck);
-  put(j, "bottleneck_planning_bytes_per_s", c.ring.bottleneck_rate);
-  put(j, "bottleneck_nominal_bytes_per_s", rate_or_null(c.ring.bottleneck_nominal));
+  put(j, "bus_bandwidth_bytes_per_s", group_bandwidth(c));
+  put(j, "bottleneck", bottleneck.name);
+  put(j, "bottleneck_planning_bytes_per_s", bottleneck.rate);
+  put(j, "bottleneck_nominal_bytes_per_s", rate_or_null(bottleneck.nominal));
   put(j, "host_memory", c.ring.uses_host_memory);
   put(j, "links", std::move(links));
   put(j, "links_left_out", static_cast<std::int64_t>(traffic.left_out));
@@ -46,9 +47,9 @@ Json group_json(const Estimate& e, const WiringGroup& group) {
 
 Json rate_or_null(BytesPerSecond rate) { return rate.value > 0 ? number(rate.value) : Json(nullptr); }
 
-Json write_wiring(const Estimate& estimate) {
+Json write_wiring(const Plan& plan, const Estimate& estimate) {
   Json groups = Json::array();
-  for (const WiringGroup& group : estimate.wiring) groups.push_back(group_json(estimate, group));
+  for (const WiringGroup& group : estimate.wiring) groups.push_back(group_json(plan, estimate, group));
   Json j;
   put(j, "groups", std::move(groups));
   return j;

@@ -6,7 +6,7 @@
 
 namespace wireplan {
 
-Json write_wiring(const Estimate& estimate);  // {"groups":[...]}
+Json write_wiring(const Plan& plan, const Estimate& estimate);  // {"groups":[...]}
 
 // A rate, null where it is not known.
 Json rate_or_null(BytesPerSecond rate);
