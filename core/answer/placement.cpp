@@ -136,11 +136,13 @@ class Chooser {
     std::vector<int> set = c.gpus, first(c.gpus.size());
     sort(set);
     std::iota(first.begin(), first.end(), 0);
+    // A plan that lists its GPUs goes on doing so: the list says how many there are.
+    const bool has_list = !plan_.cluster.gpus.empty();
     if (plan_.cluster.nodes > 1) {
-      if (c.gpus != first) plan.cluster.gpus = c.gpus;
+      if (has_list || c.gpus != first) plan.cluster.gpus = c.gpus;
       return plan;
     }
-    if (set != first) plan.cluster.gpus = set;
+    if (has_list || set != first) plan.cluster.gpus = set;
     if (c.gpus == set) return plan;
     for (int gpu : c.gpus) plan.parallel.placement.push_back(static_cast<int>(std::find(set.begin(), set.end(), gpu) - set.begin()));
     return plan;

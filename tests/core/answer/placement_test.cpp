@@ -258,6 +258,16 @@ TEST_CASE("the used GPUs may be others", "[placement]") {
   CHECK(estimate(changed, k).step.time == a.best.time);
 }
 
+TEST_CASE("a plan that lists its GPUs goes on listing them", "[placement]") {
+  const Constants k = ideal();
+  Cluster c = bridged(4, {{0, 1}, {2, 3}});
+  c.gpus = {3, 1};
+  c.gpus_per_node = 2;
+  const PlacementAnswer a = best_placement(training_on(c, R"({"framework":"megatron","tensor":2})"), k);
+  REQUIRE(a.is_better);
+  CHECK(a.best.gpus == std::vector<int>{0, 1});  // null would stand for all four
+}
+
 TEST_CASE("several nodes have one mapping, and an order that keeps tensor groups inside", "[placement]") {
   const Constants k = ideal();
   Cluster c = bridged(4, {{0, 2}, {1, 3}});
