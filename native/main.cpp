@@ -46,6 +46,7 @@ int run_estimate(const Options& options, const Presets& presets) {
   if (options.timeline && !options.json)
     return print_errors({Error{"--timeline", "true", "with --json", "--timeline adds to the JSON document: give --json too"}}, false);
   if (options.timeline) request["timeline"] = true;
+  if (options.placement && options.json) request["placement"] = true;
   Result<Json> estimate = ask("estimate");
   if (!estimate) return print_errors(estimate.errors(), options.json);
   const Json& memory = estimate.value().at("memory");
@@ -63,6 +64,7 @@ int run_estimate(const Options& options, const Presets& presets) {
   if (!options.json) {
     request["format"] = name_of(options.format);
     if (options.unit) request["unit"] = name_of(*options.unit);
+    if (options.placement) request["placement"] = true;
   }
   Result<Json> document = ask(options.json ? "explain" : "render");
   if (!document) return print_errors(document.errors(), options.json);

@@ -75,6 +75,8 @@ void define(CLI::App& app, Options& options) {
   auto* link = estimate->add_flag("--print-link", options.print_link, "print the share link of the plan instead");
   auto* timeline = estimate->add_flag("--timeline", options.timeline, "with --json: also the memory over one step");
   timeline->excludes(explain)->excludes(link);
+  auto* placement = estimate->add_flag("--placement", options.placement, "also the best mapping of ranks to GPUs, and the best of a node's GPUs");
+  placement->excludes(explain)->excludes(link);
   estimate->add_flag("--check", options.check, "exit with 1 when the plan does not fit");
   link->excludes(explain);
   add_output_options(*estimate, options);

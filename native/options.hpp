@@ -31,7 +31,7 @@ struct Options {
   bool json = false;
   RenderFormat format = RenderFormat::text;
   std::optional<ByteUnit> unit;                 // not given: as the scenario or link asks
-  bool check = false, print_link = false, timeline = false;
+  bool check = false, print_link = false, timeline = false, placement = false;
   std::string explain;                          // a path of the estimate
   std::string presets_folder;
   std::string preset_kind, preset_id;

@@ -66,9 +66,10 @@ void let_follow(AppState& state, std::string_view path) {
   } else if (path == "parallel.tensor" || path == "parallel.pipeline" || path == "parallel.context" ||
              path == "cluster.gpus_per_node" || path == "cluster.nodes") {
     forget({"parallel.data", "parallel.placement", "parallel.shard_group"});
+    if (path == "cluster.gpus_per_node") forget({"cluster.gpus"});
   } else if (path == "cluster.node") {
     // The same number of GPUs where the new node has them.
-    forget({"parallel.data", "parallel.placement", "parallel.shard_group", "cluster.gpus_per_node"});
+    forget({"parallel.data", "parallel.placement", "parallel.shard_group", "cluster.gpus_per_node", "cluster.gpus"});
     if (const Result<Node> node = state.presets.node(document_text(state, path)))
       set_number(d, "cluster.gpus_per_node", std::min(node.value().gpus, before.cluster.gpus_per_node));
   } else if (path == "parallel.data") {
@@ -78,7 +79,7 @@ void let_follow(AppState& state, std::string_view path) {
     if (data <= 0 || data > most) return;  // the reader says what is wrong with it
     const Count gpus = data * before.parallel.tensor * before.parallel.pipeline * before.parallel.context;
     if (gpus % before.cluster.nodes == 0 && gpus / before.cluster.nodes <= before.cluster.node.gpus) {
-      forget({"parallel.placement", "parallel.shard_group"});
+      forget({"parallel.placement", "parallel.shard_group", "cluster.gpus"});
       set_number(d, "cluster.gpus_per_node", gpus / before.cluster.nodes);
     }
   }

@@ -148,7 +148,7 @@ std::vector<Row> result_rows(const AppState& state) {
   const Answer& a = state.answer;
   std::vector<Row> rows;
   for (const Explanation& e : all_explanations(a.plan, state.constants, a.estimate)) {
-    if (e.key.ends_with(".low") || e.key.ends_with(".high")) continue;
+    if (e.key.ends_with(".low") || e.key.ends_with(".high") || e.key.starts_with("wiring.")) continue;  // the drawing shows wiring
     rows.push_back({e.key.substr(0, e.key.find('.')), e.key, name_of_path(state, e.key),
                     value_text(e.result, e.unit, state.view.unit), e.unit, name_of(e.kind), e.result});
     if (e.key != "memory.allocated_bytes") continue;

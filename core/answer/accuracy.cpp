@@ -252,7 +252,7 @@ std::vector<CollectiveSum> collective_sums(const Plan& plan, const std::vector<M
 
 std::vector<Seconds> predicted_times(const CollectiveRun& run, const LinkConstants& constants) {
   const PreparedCluster cluster = prepare(run, constants);
-  const RingOnWiring ring = ring_on_wiring(cluster, single_group(run.gpus, run.nodes));
+  const RingOnWiring ring = ring_on_wiring(cluster, group_of(run));
   std::vector<Seconds> times;
   for (const MeasuredCurve::Point& p : run.points) times.push_back(collective_call(cluster, ring, run.collective, run.gpus, p.size).time.value);
   return times;

@@ -94,7 +94,7 @@ Result<Curve> collective_curve(const PreparedCluster& cluster, const CurveReques
   curve.nodes = request.nodes;
   curve.gpus = request.gpus;
   if (curve.gpus.empty())
-    for (int i = 0; i < cluster.gpus; ++i) curve.gpus.push_back(i);
+    curve.gpus = used_gpus(*cluster.cluster, cluster.cluster->gpus_per_node);
   Errors errors = judged(curve.gpus, cluster.gpus);
   const int nodes = cluster.cluster->nodes;
   if (request.nodes < 1 || request.nodes > nodes || (request.nodes > 1 && !cluster.cluster->network))

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <utility>
+
+#include "core/answer/placement_note.hpp"
 
 namespace wireplan {
 
@@ -116,7 +120,7 @@ void fill_memory(const Plan& p, const Constants& k, Estimate& e) {
   if (p.cluster.node.host_memory.value > 0) m.fits_host = m.host <= p.cluster.node.host_memory ? 1 : 0;
 }
 
-void fill_communication(Estimate& e) {
+void fill_communication(const PreparedCluster& cluster, Estimate& e) {
   for (const MessageCost& c : e.cost.messages) {
     CommunicationRow row;
     row.name = c.message.name;
@@ -132,9 +136,18 @@ void fill_communication(Estimate& e) {
     if (call.value.value > 0) row.bus_bandwidth = bus_factor(c.message.collective, c.ranks) * c.message.bytes / call.value;
     row.time = {c.message.calls * call.low, c.total, c.message.calls * call.high};
     row.exposed = c.exposed;
-    row.bottleneck = c.ring.bottleneck;
+    row.bottleneck = c.call.algorithm == Algorithm::direct ? bottleneck_of(cluster.graph, *cluster.cluster, c.ring, c.message.collective).name : c.ring.bottleneck;
     e.communication.push_back(std::move(row));
   }
+}
+
+void fill_wiring(const PreparedCluster& cluster, Estimate& e) {
+  e.wiring.reserve(4);
+  for (std::size_t i = 0; i < e.cost.messages.size(); ++i) {
+    const GroupKind kind = e.cost.messages[i].message.group;
+    if (std::none_of(e.wiring.begin(), e.wiring.end(), [&](const WiringGroup& g) { return g.dimension == kind; })) e.wiring.push_back({kind, i});
+  }
+  e.graph = cluster.lasting;
 }
 
 void fill_step(const Plan& p, Estimate& e) {
@@ -200,9 +213,11 @@ Estimate estimate(const Plan& plan, const PreparedCluster& cluster, const Consta
   e.cost = step_cost(plan, cluster, e.stages, trained, work, constants.efficiency);
   e.communicators = communicators_in_use(e.cost);
   fill_memory(plan, constants, e);
-  fill_communication(e);
+  fill_communication(cluster, e);
+  fill_wiring(cluster, e);
   fill_step(plan, e);
   e.notes = notes(plan, e);
+  if (std::optional<Note> note = placement_note(plan, cluster, e.cost)) e.notes.push_back(std::move(*note));
   return e;
 }
 

@@ -1,6 +1,7 @@
 // The whole answer for one plan (wireplan.estimate/1), as numbers.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,6 +60,12 @@ struct CommunicationRow {
   std::string bottleneck;
 };
 
+// Where the groups of one kind lie on a node: its ring and what that loads.
+struct WiringGroup {
+  GroupKind dimension{};
+  std::size_t message = 0;  // the first of those sent among such groups: cost.messages[message].ring
+};
+
 struct StepAnswer {
   Range<Seconds> time;
   Seconds compute, exposed_communication, bubble, optimizer, host, offload, straggler, on_ideal_wiring;
@@ -69,9 +76,11 @@ struct Estimate {
   double parameters = 0, active_parameters = 0, flops_per_token = 0;
   MemoryAnswer memory;
   std::vector<CommunicationRow> communication;
+  std::vector<WiringGroup> wiring;
   StepAnswer step;
   // Where the numbers come from, for explanations and drawings; not part of the document.
   StepCost cost;
+  std::shared_ptr<const WiringGraph> graph;  // of a node
   std::vector<StageParameters> stages;
   std::vector<StageMemory> stage_memory;
   TrainingFlops flops;      // of one sequence

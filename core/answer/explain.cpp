@@ -11,13 +11,14 @@ std::vector<Explanation> all_explanations(const Plan& plan, const Constants& con
   explain_model(plan, estimate, out);
   explain_memory(plan, constants, estimate, out);
   explain_communication(plan, constants, estimate, out);
+  explain_wiring(plan, constants, estimate, out);
   explain_step(plan, constants, estimate, out);
   return std::move(out.list());
 }
 
 namespace {
 
-// "communication.<name>.x" → "communication.<index of the first row of that name>.x", and ".value" of a range → the range.
+// "communication.<name>.x" → "communication.<index of the first row of that name>.x", the same for "wiring.groups.<dimension>.x", and ".value" of a range → the range.
 std::string canonical(const Estimate& estimate, std::string_view path) {
   std::string key(path);
   constexpr std::string_view kRows = "communication.";
@@ -26,6 +27,15 @@ std::string canonical(const Estimate& estimate, std::string_view path) {
     const std::string row = key.substr(kRows.size(), end == std::string::npos ? end : end - kRows.size());
     const auto named = std::find_if(estimate.communication.begin(), estimate.communication.end(), [&](const CommunicationRow& r) { return r.name == row; });
     if (named != estimate.communication.end()) key.replace(kRows.size(), row.size(), std::to_string(named - estimate.communication.begin()));
+  }
+  constexpr std::string_view kGroups = "wiring.groups.";
+  if (key.rfind(kGroups, 0) == 0) {
+    const std::string row = key.substr(kGroups.size(), std::min(key.find('.', kGroups.size()), key.size()) - kGroups.size());
+    for (std::size_t i = 0; i < estimate.wiring.size(); ++i)
+      if (name_of(estimate.wiring[i].dimension) == row) {
+        key.replace(kGroups.size(), row.size(), std::to_string(i));
+        break;
+      }
   }
   constexpr std::string_view kValue = ".value";
   if (key.size() > kValue.size() && key.compare(key.size() - kValue.size(), kValue.size(), kValue) == 0) key.resize(key.size() - kValue.size());

@@ -35,6 +35,7 @@ void set_band(Explanation& e, const Range<Q>& range) {
 void explain_model(const Plan& plan, const Estimate& estimate, Explainer& out);
 void explain_memory(const Plan& plan, const Constants& constants, const Estimate& estimate, Explainer& out);
 void explain_communication(const Plan& plan, const Constants& constants, const Estimate& estimate, Explainer& out);
+void explain_wiring(const Plan& plan, const Constants& constants, const Estimate& estimate, Explainer& out);
 void explain_step(const Plan& plan, const Constants& constants, const Estimate& estimate, Explainer& out);
 
 }  // namespace wireplan

@@ -179,7 +179,7 @@ LinkConstants fit_links(const LinkConstants& start, const std::vector<Collective
 
   // Rows for what was measured, first as expected.
   for (const CollectiveRun& run : runs) {
-    const RingOnWiring ring = ring_on_wiring(prepare(run, fitted), single_group(run.gpus, run.nodes));
+    const RingOnWiring ring = ring_on_wiring(prepare(run, fitted), group_of(run));
     if (ring.nodes > 1 || ring.class_row < 0) continue;
     LinkConstants::Class row = fitted.classes[static_cast<std::size_t>(ring.class_row)];
     if (row.generation != LinkConstants::kAny) continue;
@@ -191,7 +191,7 @@ LinkConstants fit_links(const LinkConstants& start, const std::vector<Collective
   sweeps.reserve(runs.size());
   std::vector<int> class_rows, fabric_rows;
   for (const CollectiveRun& run : runs) {
-    sweeps.push_back({&run, prepare(run, fitted), single_group(run.gpus, run.nodes), 1 / std::sqrt(points[run.source])});
+    sweeps.push_back({&run, prepare(run, fitted), group_of(run), 1 / std::sqrt(points[run.source])});
     const RingOnWiring ring = ring_on_wiring(sweeps.back().cluster, sweeps.back().shape);
     class_rows.push_back(ring.nodes > 1 ? -1 : ring.class_row);
     fabric_rows.push_back(ring.nodes > 1 ? ring.fabric_row : -1);

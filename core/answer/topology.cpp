@@ -132,7 +132,7 @@ std::vector<Assumption> assumed_of(const PreparedCluster& cluster, bool has_pcie
   bool known = false;
   for (const LinkConstants::Socket& s : cluster.constants->sockets) known = known || s.nccl_class == node.cpu.nccl_class;
   if (sockets > 0 && !known)
-    assumed.push_back({"cluster.node.cpu", "null", "not stated: the link between the sockets counts with the slowest rate NCCL has for one, " + format_rate(socket_rates(node.cpu, *cluster.constants).planning)});
+    assumed.push_back({"cluster.node.cpu", "null", "not stated: the link between the sockets counts with the slowest rate NCCL has for one, " + format_rate(socket_rates(node.cpu, pcie_generation_of(node), *cluster.constants).planning)});
   if (node.wiring.kind != WiringKind::graph && node.wiring.groups.empty() && node.sockets > 1 && node.gpus > 1)
     assumed.push_back({"cluster.node.wiring.groups", "null", "not stated: the GPUs hang on the sockets in equal parts, in their order"});
   return assumed;

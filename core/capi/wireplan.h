@@ -9,9 +9,10 @@ extern "C" {
 /* Runs one command on a JSON request and returns a JSON document (or {"errors":[...]}), null only when memory runs out.
    STATED is a plan document, a scenario id or a link (both strings), or {"plan":STATED, "set":[["path", value],...]}.
    CLUSTER is the id of a node, a cluster document, or STATED for the cluster of that plan.
-     estimate     STATED -> the estimate
+     estimate     STATED -> the estimate; {"plan":STATED, "timeline":true, "placement":true}: with those too
      explain      {"plan":STATED, "path":"memory.states.parameters"} -> where that number comes from
      compare      {"plans":[STATED,...]} -> the comparison; the first is the baseline
+     placement    {"plan":STATED, "gpus":4} -> the best mapping of ranks to GPUs, the best 4 of a node's GPUs (left out: as many as it uses)
      render       {"plan":STATED or "plans":[STATED,...], "format":"text|markdown|csv", "unit":"GB|GiB"} -> {"text"};
                   with "path" beside "plan": the explanation of that number
      collectives  {"cluster":CLUSTER, "op":"all_reduce|...|all", "sizes":[bytes,...] or {"begin","end","factor"}, "gpus":[...] or

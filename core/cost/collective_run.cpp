@@ -8,6 +8,10 @@ PreparedCluster prepare(const CollectiveRun& run, const LinkConstants& constants
   return cluster;
 }
 
+GroupShape group_of(const CollectiveRun& run) {
+  return single_group(run.gpus, run.nodes, used_gpus(run.cluster, (run.gpus + run.nodes - 1) / run.nodes));
+}
+
 std::string machine_of(const CollectiveRun& run) {
   const Node& node = run.cluster.node;
   std::string machine = node.id.empty() ? std::to_string(node.gpus) + " x " + node.gpu.id : node.id;

@@ -22,6 +22,9 @@ struct CollectiveRun {
 // Its cluster made ready, with what its environment decided. Keeps pointers to both arguments.
 PreparedCluster prepare(const CollectiveRun& run, const LinkConstants& constants);
 
+// One group of all GPUs of the run.
+GroupShape group_of(const CollectiveRun& run);
+
 // What counts as the same machine where one is left out of a fit: node, fabric and number of nodes.
 std::string machine_of(const CollectiveRun& run);
 

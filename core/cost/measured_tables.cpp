@@ -82,7 +82,7 @@ std::vector<MeasuredTable> measured_tables(const std::vector<CollectiveRun>& run
   std::vector<MeasuredTable> tables;
   for (const CollectiveRun& run : runs) {
     const PreparedCluster cluster = prepare(run, constants);
-    const RingOnWiring ring = ring_on_wiring(cluster, single_group(run.gpus, run.nodes));
+    const RingOnWiring ring = ring_on_wiring(cluster, group_of(run));
     MeasuredTable t;
     t.class_row = ring.class_row;
     t.fabric_row = ring.nodes > 1 ? ring.fabric_row : -1;
@@ -115,7 +115,7 @@ std::optional<TableAnswer> ask_tables(const PreparedCluster& cluster, const Ring
                     ring.nodes > 1 && takes_trees(cluster, ring, collective)};
   const int fabric = ring.nodes > 1 ? ring.fabric_row : -1;
   std::optional<TableAnswer> answer;
-  double weights = 0, sum = 0;
+  double weights = 0, sum = 0, from = 0, to = 0;  // sizes of the nearest tables
   for (const MeasuredTable& t : tables) {
     if (t.class_row != ring.class_row || t.fabric_row != fabric) continue;
     if (t.collective == collective && t.by_tree != asked.by_tree) continue;
@@ -125,7 +125,12 @@ std::optional<TableAnswer> ask_tables(const PreparedCluster& cluster, const Ring
     const double w = exponential(-(d + 0.25 * outside) / kWidth) * std::min(1.0, static_cast<double>(t.points.size()) / 6);
     weights += w;
     sum += w * exponential(-0.35 * d) * residual_at(asked, t, d);
-    if (!answer || d < answer->distance || (d == answer->distance && outside == 0)) answer = TableAnswer{0, d, outside == 0};
+    if (!answer || d <= answer->distance) {
+      const bool nearer = !answer || d < answer->distance;
+      from = nearer ? t.points.front().log2_size : std::min(from, t.points.front().log2_size);
+      to = nearer ? t.points.back().log2_size : std::max(to, t.points.back().log2_size);
+      answer = TableAnswer{0, d, asked.log2_size >= from && asked.log2_size <= to};
+    }
   }
   if (answer && weights > 0) answer->residual = sum / weights;
   return answer;

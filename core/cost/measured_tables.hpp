@@ -16,7 +16,7 @@ std::vector<MeasuredTable> measured_tables(const std::vector<CollectiveRun>& run
 struct TableAnswer {
   double residual = 0;  // ln of the factor on the formula
   double distance = 0;  // of the nearest table, 0: the same operation and ranks on such a machine
-  bool is_inside = false;  // the size lies within that table
+  bool is_inside = false;  // the size lies within the sizes of the nearest tables
 };
 // How far a table is from a call, and what it says there:
 //   d = [0 the same operation, 0.7 all_gather and reduce_scatter, 1.0 all_reduce and either, 2.5 others] + |log2(n/n')| (half where the

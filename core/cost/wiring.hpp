@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -110,6 +111,7 @@ struct PreparedCluster {
   const Cluster* cluster = nullptr;
   const LinkConstants* constants = nullptr;
   WiringGraph graph;
+  std::shared_ptr<const WiringGraph> lasting;  // the same, for answers that are kept longer
   struct Step { int link; bool forward; };  // forward: from links[link].a to .b
   struct Route {
     PathKind kind = PathKind::none;
@@ -118,10 +120,10 @@ struct PreparedCluster {
   };
   std::vector<Route> routes;             // gpus × gpus, row by row
   std::vector<Step> steps;
-  int gpus = 0;
+  int gpus = 0;                          // the first of the node, up to the last that is used
   const std::string& machine() const { return cluster->node.id; }
   CollectiveSwitches switches;           // may be set after prepare()
-  bool switched = false;                 // every pair meets in the NVSwitch alone: any subset is as good as any other
+  bool switched = false;                 // every pair of used ones meets in the NVSwitch alone: any subset is as good as any other
   const Route& route(int from, int to) const {
     return routes[static_cast<std::size_t>(from) * static_cast<std::size_t>(gpus) + static_cast<std::size_t>(to)];
   }
@@ -143,7 +145,7 @@ struct RingOnWiring {
   int bottleneck_link = -1;       // index into graph.links, -1: none, or not a single one
   int bottleneck_component = -1;  // what binds where it is no link alone: a GPU all of whose direct links are in use
   std::string bottleneck;         // for people: "xGMI cpu0–cpu1", "PCIe 4 ×16 gpu0–switch0", "8 × 400 Gbit/s InfiniBand"
-  BytesPerSecond bottleneck_rate;     // planning rate of that link, one direction
+  BytesPerSecond bottleneck_rate;     // planning rate of that link, one direction, or as stated
   BytesPerSecond bottleneck_nominal;  // its data-sheet rate, 0 when not known
   std::vector<LinkLoad> loads;    // every link the groups use (node 0)
   std::vector<int> order;         // GPU indices on node 0 in the order the ring of the first group visits them
@@ -155,6 +157,8 @@ struct RingOnWiring {
   BytesPerSecond pair_bandwidth;        // of send_recv between neighbouring ranks, all groups at once
   BytesPerSecond all_to_all_bandwidth;  // V of all_to_all over its time, inside the node
   BytesPerSecond node_bandwidth;        // what the ring could pass around inside the node (NVLink domain) alone
+  int pair_link = -1, all_to_all_link = -1;          // what binds those inside the node, -1: nothing there, or as the ring
+  double pair_flows = 1, all_to_all_flows = 1;       // that share it
   BytesPerSecond network_bandwidth;     // a group's share of the NICs of a node (of an NVLink domain), 0 on one node
   int per_node = 1;                     // ranks in an NVLink domain or node
   int nodes = 1;                        // NVLink domains or nodes
@@ -174,5 +178,15 @@ RingOnWiring ring_on_wiring(const PreparedCluster& cluster, const GroupShape& sh
 
 // The bandwidth of `ring` that holds for a collective.
 BytesPerSecond bandwidth_of(const RingOnWiring& ring, Collective collective);
+
+// What binds a collective on `ring`: the ring's own bottleneck, or for send_recv and all_to_all that of their traffic.
+struct Bottleneck {
+  std::string name;              // for people, as RingOnWiring::bottleneck
+  int link = -1;                 // into graph.links; -1: not a single one
+  BytesPerSecond rate, nominal;  // as RingOnWiring::bottleneck_rate and bottleneck_nominal
+  double flows = 1;              // that share it; on the network 1
+  bool is_network = false;
+};
+Bottleneck bottleneck_of(const WiringGraph& graph, const Cluster& cluster, const RingOnWiring& ring, Collective collective);
 
 }  // namespace wireplan

@@ -118,7 +118,7 @@ void name_bottleneck(const PreparedCluster& cluster, const Loads::Tightest& tigh
   if (tight.link < 0) return;
   const Link& l = cluster.graph.links[at(tight.link)];
   ring.bottleneck_link = tight.link;
-  ring.bottleneck_rate = l.rate;
+  ring.bottleneck_rate = l.planned();
   ring.bottleneck_nominal = l.nominal;
   const std::string link = link_name(cluster.graph, l, cluster.cluster->node);
   if (host_memory) ring.bottleneck = "copies through host memory, " + link;
@@ -139,11 +139,13 @@ void count_channels(const PreparedCluster& cluster, const Loads::Tightest& plann
   ring.channels = std::max(planned.rate >= 24e9 ? 4 : 2, cluster.switches.min_channels);
   const BytesPerSecond most = cluster.constants->classes[at(row)].channel * ring.channels;
   if (most.value <= 0 || most >= ring.bus_bandwidth) return;
-  ring.bus_bandwidth = ring.bottleneck_rate = most;
-  ring.bottleneck_nominal = {};
+  const Link& link = cluster.graph.links[at(planned.link)];
+  ring.bus_bandwidth = most;
+  ring.bottleneck_rate = link.planned();
+  ring.bottleneck_nominal = link.nominal;
   ring.bottleneck_link = planned.link;
   ring.bottleneck = std::to_string(ring.channels) + " channels, all that NCCL plans past " +
-                    link_name(cluster.graph, cluster.graph.links[at(planned.link)], cluster.cluster->node);
+                    link_name(cluster.graph, link, cluster.cluster->node);
 }
 
 // The part of the ring inside the node (or NVLink domain): orders, loads, bandwidth.
@@ -237,8 +239,17 @@ void weigh_pairs(const PreparedCluster& cluster, const GroupShape& shape, RingOn
         if (a != b) all.add(a, b, 1.0 / static_cast<double>(gpus.size() - 1), gpus.size());
   }
   const Loads::Tightest pair = pairs.tightest(false), every = all.tightest(true);
-  if (pair.link >= 0) ring.pair_bandwidth = BytesPerSecond(pair.rate);
-  if (every.link >= 0) ring.all_to_all_bandwidth = BytesPerSecond(every.rate);
+  const auto flows_on = [](const Loads& loads, int link) { return std::max(loads.flows[2 * at(link)], loads.flows[2 * at(link) + 1]); };
+  if (pair.link >= 0) {
+    ring.pair_bandwidth = BytesPerSecond(pair.rate);
+    ring.pair_link = pair.link;
+    ring.pair_flows = flows_on(pairs, pair.link);
+  }
+  if (every.link >= 0) {
+    ring.all_to_all_bandwidth = BytesPerSecond(every.rate);
+    ring.all_to_all_link = every.link;
+    ring.all_to_all_flows = flows_on(all, every.link);
+  }
   if (pairs.missing[0] >= 0 || all.missing[0] >= 0) ring.pair_bandwidth = ring.all_to_all_bandwidth = BytesPerSecond(1e8);
 }
 
@@ -268,6 +279,7 @@ void add_network(const PreparedCluster& cluster, const GroupShape& shape, RingOn
   ring.network_bandwidth = node_rate * slowed * hosts / groups;
 
   const BytesPerSecond nic_pair = std::min(net.nic_rate * slowed, ring.network_bandwidth);  // a pair of ranks sees one NIC
+  if (ring.pair_bandwidth.value <= 0 || nic_pair <= ring.pair_bandwidth) ring.pair_link = -1;
   ring.pair_bandwidth = ring.pair_bandwidth.value > 0 ? std::min(ring.pair_bandwidth, nic_pair) : nic_pair;
   if (ring.bus_bandwidth.value == 0 || ring.network_bandwidth < ring.bus_bandwidth) {
     ring.bus_bandwidth = ring.network_bandwidth;

@@ -39,7 +39,7 @@ constexpr Reach kReaches[] = {
 
 class Routes {
  public:
-  Routes(const Cluster& cluster, PreparedCluster& prepared) : node_(cluster.node), prepared_(prepared), graph_(prepared.graph) {
+  Routes(const Cluster& cluster, PreparedCluster& prepared) : cluster_(cluster), node_(cluster.node), prepared_(prepared), graph_(prepared.graph) {
     neighbours_.resize(graph_.components.size());
     for (std::size_t i = 0; i < graph_.links.size(); ++i) {
       const Link& l = graph_.links[i];
@@ -51,7 +51,9 @@ class Routes {
   void find_all() {
     const int n = prepared_.gpus;
     prepared_.routes.assign(at(n) * at(n), {});
-    prepared_.switched = n > 1;
+    prepared_.switched = n > 1 && cluster_.gpus.size() != 1;
+    std::vector<bool> used(at(n));
+    for (int i = 0; i < n; ++i) used[at(i)] = cluster_.gpus.empty() || uses_gpu(cluster_, i);
     for (int i = 0; i < n; ++i) {
       prepared_.routes[at(i) * at(n) + at(i)].kind = PathKind::self;
       int missing = n - 1;
@@ -70,7 +72,7 @@ class Routes {
       }
       if (missing > 0) copies_through_host(i);
       for (int j = 0; j < n; ++j)
-        if (j != i) prepared_.switched = prepared_.switched && prepared_.route(i, j).kind == PathKind::nvswitch;
+        if (j != i && used[at(i)] && used[at(j)]) prepared_.switched = prepared_.switched && prepared_.route(i, j).kind == PathKind::nvswitch;
     }
   }
 
@@ -176,6 +178,7 @@ class Routes {
     return host;
   }
 
+  const Cluster& cluster_;
   const Node& node_;
   PreparedCluster& prepared_;
   const WiringGraph& graph_;
@@ -202,7 +205,9 @@ PreparedCluster prepare(const Cluster& cluster, const LinkConstants& constants) 
   int gpus = 0;
   for (const Component& c : prepared.graph.components) gpus += c.kind == ComponentKind::gpu;
   prepared.gpus = cluster.gpus_per_node > 0 ? std::min(gpus, cluster.gpus_per_node) : gpus;
+  for (int gpu : cluster.gpus) prepared.gpus = std::min(gpus, std::max(prepared.gpus, gpu + 1));
   Routes(cluster, prepared).find_all();
+  prepared.lasting = std::make_shared<const WiringGraph>(prepared.graph);
   return prepared;
 }
 

@@ -233,7 +233,7 @@ GroupShape placed_shape(const Plan& plan, GroupKind kind, const View& view, Coun
   std::vector<Count> leaders;  // once for every node a group stands on
   for (Count r = 0; r < world; ++r) {
     const Count gpu = plan.parallel.placement[static_cast<std::size_t>(r)];
-    ranks.push_back({gpu / gpus, members_of(plan, kind, view, r).at(0), r, static_cast<int>(gpu % gpus)});
+    ranks.push_back({gpu / gpus, members_of(plan, kind, view, r).at(0), r, used_gpu(plan.cluster, static_cast<int>(gpu % gpus))});
   }
   sort_by_node_and_group(ranks);
   for (std::size_t begin = 0, end = 0; begin < ranks.size(); begin = end) {
@@ -258,7 +258,7 @@ GroupShape plain_shape(const Plan& plan, GroupKind kind, const View& view, Count
   GroupShape shape;
   std::vector<Local> ranks;
   for (Count r = 0; r < std::min(world, gpus); ++r)
-    ranks.push_back({0, members_of(plan, kind, view, r).at(0), r, static_cast<int>(r)});
+    ranks.push_back({0, members_of(plan, kind, view, r).at(0), r, used_gpu(plan.cluster, static_cast<int>(r))});
   sort_by_node_and_group(ranks);
   shape.local = lists_of(ranks, 0, ranks.size());
   const Count limit = kMostSteps / static_cast<Count>(shape.local.size());

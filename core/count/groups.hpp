@@ -47,7 +47,7 @@ Count group_size(const Plan& plan, GroupKind kind);
 std::array<Count, kNames<GroupKind>.size()> group_sizes(const Plan& plan);
 
 // what: shape of the groups of `kind` under plan.parallel.order and placement. Rank r sits on GPU placement[r] (or r); GPU index
-// i is GPU i mod gpus_per_node of node i div gpus_per_node.
+// i is the (i mod gpus_per_node)-th used GPU (cluster.gpus) of node i div gpus_per_node.
 // formula: rank = Σ coordinate · stride, strides grow in the order of `order`. Dense layers count tp·cp·dp·pp (ep has size 1),
 // routed experts e_t·ep·dp_e·pp with dp_e = world/(e·e_t·p) (cp has size 1): two views of the same ranks.
 // source: [megatron-lm] parallel_state RankGenerator.  valid: after validate(plan) passed. count.

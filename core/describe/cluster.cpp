@@ -1,5 +1,6 @@
 #include "core/describe/cluster.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/base/format.hpp"
@@ -25,7 +26,37 @@ void check_p2p_matrix(Checks& check, const Node& node) {
       "p2p is no matrix of " + format_exact(node.gpus) + " rows. Nearest: true, false, or \"01/10\" for two GPUs");
 }
 
+void check_gpus(Checks& check, const Cluster& cluster) {
+  const std::string last = format_exact(cluster.node.gpus - 1), listed = format_exact(static_cast<double>(cluster.gpus.size()));
+  std::vector<bool> seen(static_cast<std::size_t>(std::max(cluster.node.gpus, 0)));
+  for (std::size_t i = 0; i < cluster.gpus.size(); ++i) {
+    const int gpu = cluster.gpus[i];
+    const bool inside = gpu >= 0 && gpu < cluster.node.gpus;
+    if (inside && !seen[static_cast<std::size_t>(gpu)]) {
+      seen[static_cast<std::size_t>(gpu)] = true;
+      continue;
+    }
+    const std::string place = "gpus." + format_exact(static_cast<double>(i)), given = format_exact(gpu);
+    return check.fail(place, given, "each of GPU 0 to " + last + " once at most",
+                      "gpus lists GPU " + given + (inside ? " twice" : ", which the node has not") + ". Nearest: null, the first ones");
+  }
+  if (cluster.gpus_per_node != static_cast<int>(cluster.gpus.size()))
+    check.fail("gpus", listed + " GPUs", "as many as gpus_per_node, " + format_exact(cluster.gpus_per_node),
+               "gpus lists " + listed + " GPUs, gpus_per_node is " + format_exact(cluster.gpus_per_node) + ". Nearest: gpus_per_node " + listed +
+                   ", or leave it out");
+}
+
 }  // namespace
+
+std::vector<int> used_gpus(const Cluster& c, int count) {
+  std::vector<int> gpus;
+  for (int i = 0; i < count; ++i) gpus.push_back(used_gpu(c, i));
+  return gpus;
+}
+
+bool uses_gpu(const Cluster& c, int gpu) {
+  return c.gpus.empty() ? gpu < c.gpus_per_node : std::find(c.gpus.begin(), c.gpus.end(), gpu) != c.gpus.end();
+}
 
 Errors validate(const Gpu& g, const std::string& prefix) {
   Errors errors;
@@ -97,6 +128,7 @@ Errors validate(const Cluster& cluster, const std::string& prefix) {
     check.fail("nodes", format_exact(cluster.nodes), "at most " + format_exact(kMaxGpus) + " GPUs in all",
                format_exact(cluster.nodes) + " nodes of " + format_exact(cluster.gpus_per_node) + " GPUs are " + format_exact(all) +
                    ". Nearest: " + format_exact(std::floor(kMaxGpus / cluster.gpus_per_node)) + " nodes");
+  if (!cluster.gpus.empty() && gpus >= 1 && gpus <= kMaxGpusPerNode) check_gpus(check, cluster);
   check.range("rack_nodes", cluster.rack_nodes, 0, kMaxNodes);
   if (counted && cluster.nodes > 1 && !cluster.network)
     check.fail(

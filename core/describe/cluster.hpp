@@ -57,6 +57,7 @@ struct Cluster {
   Node node;
   std::optional<Network> network;
   int gpus_per_node = 0;  // GPUs used of each node; filled in by reading (default all)
+  std::vector<int> gpus;  // which ones, in the order in which GPU indices count them (as CUDA_VISIBLE_DEVICES); empty: null, the first ones
   int rack_nodes = 0;     // hosts per NVLink domain, 0: null
   std::string profile;  // the user's own measurements, wireplan.profile/1 as JSON text, carried unchanged; "" for null
   std::vector<Assumption> assumed;
@@ -64,6 +65,15 @@ struct Cluster {
 };
 
 inline Count total_gpus(const Cluster& c) { return static_cast<Count>(c.nodes) * c.gpus_per_node; }
+
+// The GPU of a node that its i-th used one is, 0 <= i < gpus_per_node.
+inline int used_gpu(const Cluster& c, int i) {
+  const std::size_t at = static_cast<std::size_t>(i);
+  return at < c.gpus.size() ? c.gpus[at] : i;
+}
+bool uses_gpu(const Cluster& c, int gpu);
+// The first `count` used ones.
+std::vector<int> used_gpus(const Cluster& c, int count);
 
 // What is wrong with one part on its own.
 Errors validate(const Gpu& gpu, const std::string& prefix);

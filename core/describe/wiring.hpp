@@ -50,6 +50,8 @@ struct Link {
   bool stated = false;        // the user gave bytes_per_s himself
   bool measured = false;      // `rate` was measured on such machines, and is what a flow reaches
   Seconds latency{};
+  // What a reader is told: NCCL's planning rate, or what the user stated.
+  BytesPerSecond planned() const { return stated || planning.value <= 0 ? rate : planning; }
   friend bool operator==(const Link&, const Link&) = default;
 };
 

@@ -141,19 +141,27 @@ StepCost step_cost(const Plan& p, const PreparedCluster& cluster, const std::vec
     c.ring = known->second.first;
     c.ranks = known->second.second.ranks;
     c.nodes = known->second.second.nodes;
+    c.groups = static_cast<int>(known->second.second.local.size());
     c.call = collective_call(cluster, c.ring, message.collective, c.ranks, message.bytes);
     const Seconds wire = c.call.parts.wire;
     c.bandwidth = wire.value > 0 ? bus_factor(message.collective, c.ranks) * message.bytes / wire : BytesPerSecond(0);
     c.total = message.calls * c.call.time.value;
     cost.messages.push_back(std::move(c));
   }
+  for (std::size_t i = 0; i < stages.size(); ++i) cost.offload_bytes = std::max(cost.offload_bytes, offload_traffic(p, stages[i], trained[i]));
+  settle(p, k, cost);
+  return cost;
+}
+
+void settle(const Plan& p, const EfficiencyConstants& k, StepCost& cost) {
+  const double m = static_cast<double>(micro_batches(p));
+  cost.exposed_communication = {};
   apply_exposure(p, k, cost);
 
   // The GPU waits where launching takes longer than computing; the two overlap imperfectly: (G^q + H^q)^(1/q).
   const double busy_gpu = (cost.compute + cost.exposed_communication).value, launching = m * cost.launch.value;
   const double waiting = busy_gpu > 0 && launching > 0 ? busy_gpu * (power(1 + power(launching / busy_gpu, k.host_norm), 1 / k.host_norm) - 1) : launching;
   cost.host = Seconds(k.host_per_step_s + k.host_per_micro_batch_s * m * (p.training.cuda_graphs ? k.host_with_graphs : 1.0) + waiting);
-  for (std::size_t i = 0; i < stages.size(); ++i) cost.offload_bytes = std::max(cost.offload_bytes, offload_traffic(p, stages[i], trained[i]));
   cost.offload = cost.offload_bytes / BytesPerSecond(k.host_link_bytes_per_s);
 
   const Seconds busy = cost.compute + cost.exposed_communication + cost.bubble + cost.optimizer + cost.host + cost.offload;
@@ -175,7 +183,6 @@ StepCost step_cost(const Plan& p, const PreparedCluster& cluster, const std::vec
   // The same plan on infinitely fast links. What the host adds is taken as it is here: without exposed communication there would be a
   // little more of it, never more than the communication that goes.
   cost.on_ideal_wiring = (1 + cost.straggler_factor) * (busy - cost.exposed_communication);
-  return cost;
 }
 
 }  // namespace wireplan

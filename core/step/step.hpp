@@ -19,6 +19,7 @@ struct MessageCost {
   Message message;
   RingOnWiring ring;          // of its group
   int ranks = 1, nodes = 1;
+  int groups = 1;             // of its kind on that node
   CollectiveCall call;        // one call
   BytesPerSecond bandwidth;   // B: what a rank sends of it over the time the wires need
   Seconds total, exposed;     // all calls of the step; exposed <= total
@@ -44,5 +45,9 @@ struct StepCost {
 // Parts are exclusive: compute + exposed + bubble + optimizer + host + offload + straggler = time.value.
 StepCost step_cost(const Plan& plan, const PreparedCluster& cluster, const std::vector<StageParameters>& stages, const std::vector<StageParameters>& trained,
                    const SequenceWork& work, const EfficiencyConstants& efficiency);
+
+// Fills in what follows from `call` and `total` of the messages: what of them shows, what the host adds, the time of the step.
+// For messages on other wires than those that step_cost() found.
+void settle(const Plan& plan, const EfficiencyConstants& efficiency, StepCost& cost);
 
 }  // namespace wireplan

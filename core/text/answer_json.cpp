@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/text/plan_json.hpp"
+#include "core/text/wiring_json.hpp"
 
 namespace wireplan {
 namespace {
@@ -203,7 +204,7 @@ void add_differences(const std::string& path, const Documents& documents, Json& 
 // Notes are sentences about the numbers; that they differ says nothing beyond the numbers.
 Json differences(const Json& estimates) {
   Json list = Json::array();
-  for (const char* part : {"plan", "assumed", "model", "memory", "communication", "step"}) {
+  for (const char* part : {"plan", "assumed", "model", "memory", "communication", "wiring", "step"}) {
     Documents documents;
     for (const Json& e : estimates) documents.push_back(&e.at(part));
     add_differences(part, documents, list);
@@ -218,10 +219,11 @@ std::vector<std::string> element_names(const Json& array) {
   for (const Json& element : array) {
     std::string name = std::to_string(names.size());
     if (element.is_object())
-      for (const char* key : {"name", "path", "stage"}) {
+      for (const char* key : {"name", "path", "stage", "dimension", "a"}) {
         auto it = element.find(key);
         if (it == element.end()) continue;
         name = it->is_string() ? it->get<std::string>() : dump_json_compact(*it);
+        if (auto other = element.find("b"); other != element.end() && other->is_string()) name += "–" + other->get<std::string>();
         break;
       }
     std::string unique = name;
@@ -254,6 +256,7 @@ Json write_estimate(const Plan& plan, const Estimate& estimate) {
   put(j, "model", std::move(model));
   put(j, "memory", memory_json(estimate.memory));
   put(j, "communication", communication_json(estimate.communication));
+  put(j, "wiring", write_wiring(plan, estimate));
   put(j, "step", step_json(estimate.step));
   put(j, "notes", std::move(notes));
   return j;

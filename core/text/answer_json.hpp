@@ -21,7 +21,7 @@ Json write_note(const Note& note);                                   // {"severi
 Json write_errors(const Errors& errors);                             // {"errors":[...]}
 
 // What to call the elements of an array of objects when two documents have different ones: rows of communication by name,
-// assumptions by path, ranks by stage, others by place. A name that comes again gets "#2", "#3", ….
+// assumptions by path, ranks by stage, groups by dimension, links by their ends, others by place. A name that comes again gets "#2", "#3", ….
 std::vector<std::string> element_names(const Json& array);
 
 }  // namespace wireplan

@@ -73,7 +73,7 @@ Json plan_outline() {
   for (const char* key : {"sequence_length_mean"}) j["training"][key] = true;
   j["training"]["lora"]["quant_storage"] = true;
   for (const char* key : {"shard_group", "placement"}) j["parallel"][key] = true;
-  j["cluster"]["rack_nodes"] = true;
+  for (const char* key : {"rack_nodes", "gpus"}) j["cluster"][key] = true;
   for (const char* key : {"p2p", "host_memory_bytes", "power_limit_w"}) j["cluster"]["node"][key] = true;
   for (const char* key : {"vendor", "nccl_class"}) j["cluster"]["node"]["cpu"][key] = true;
   j["model"]["mla"]["q_lora_rank"] = true;

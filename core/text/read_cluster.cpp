@@ -52,6 +52,24 @@ void fill_network(ReadLog& log, const std::string& path, Cluster& cluster, const
              "the network that " + cluster.node.name + " usually has");
 }
 
+// The GPUs of each node that are used.
+std::vector<int> read_gpus(Reader& r) {
+  std::vector<int> gpus;
+  const Json* json = r.stated("gpus");
+  if (json == nullptr) return gpus;
+  if (!json->is_array() || json->empty()) {
+    r.log().number_missing = true;
+    r.fail_type("gpus", *json, "null, or a list of GPUs of a node (how many: gpus_per_node)");
+    return gpus;
+  }
+  for (std::size_t i = 0; i < json->size(); ++i) {
+    int gpu = 0;
+    if (!r.read("gpus." + std::to_string(i), &(*json)[i], gpu)) return {};
+    gpus.push_back(gpu);
+  }
+  return gpus;
+}
+
 }  // namespace
 
 Cluster read_cluster_part(ReadLog& log, const Json& json, const std::string& path, const Presets& presets) {
@@ -72,7 +90,8 @@ Cluster read_cluster_part(ReadLog& log, const Json& json, const std::string& pat
   if (const Json* node = r.stated("node")) cluster.node = read_node_of(log, *node, r.path("node"), presets);
   if (const Json* network = r.stated("network"))
     cluster.network = read_network(log, *network, r.path("network"), presets);
-  cluster.gpus_per_node = cluster.node.gpus;
+  cluster.gpus = read_gpus(r);
+  cluster.gpus_per_node = cluster.gpus.empty() ? cluster.node.gpus : static_cast<int>(cluster.gpus.size());
   r.read_stated("gpus_per_node", cluster.gpus_per_node);
   if (r.read_stated("rack_nodes", cluster.rack_nodes) && cluster.rack_nodes == 0)
     r.fail("rack_nodes", 0, "null, or 1 and more", r.path("rack_nodes") + " 0 holds no node. Nearest: null");
@@ -104,6 +123,7 @@ Json write_cluster_part(const Cluster& cluster) {
   put(j, "node", cluster.node.id.empty() ? write_node(cluster.node) : Json(cluster.node.id));
   put(j, "network", cluster.network ? write_network(*cluster.network) : Json(nullptr));
   put(j, "gpus_per_node", cluster.gpus_per_node);
+  if (!cluster.gpus.empty()) put(j, "gpus", Json(cluster.gpus));
   put_or_null(j, "rack_nodes", cluster.rack_nodes);
   put(j, "profile", nullptr);
   if (!cluster.profile.empty()) {

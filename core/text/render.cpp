@@ -1,10 +1,12 @@
 #include "core/text/render.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/answer/alternatives.hpp"
+#include "core/answer/link_traffic.hpp"
 #include "core/text/render_csv.hpp"
 #include "core/text/sheet.hpp"
 
@@ -122,15 +124,36 @@ void wiring_section(Sheet& sheet, const Estimate& e) {
   sheet.paragraph("On infinitely fast links a step would take " + format_seconds(e.step.on_ideal_wiring) + "; on this wiring it takes " +
                   format_seconds(e.step.time.value) + ", " + format_seconds(cost) + " more.");
   Table table{{{"message", false}, {"among", false}, {"size", true}, {"calls", true}, {"bus", true}, {"time", true}, {"exposed", true}}, {}, {}};
-  std::vector<std::string> bottlenecks;
-  for (const CommunicationRow& r : e.communication) {
+  for (const CommunicationRow& r : e.communication)
     table.rows.push_back({std::string(r.name), std::string(name_of(r.dimension)) + ' ' + std::to_string(r.ranks), format_message_size(r.bytes),
                           format_count(r.calls), format_rate(r.bus_bandwidth), format_seconds(r.time.value), format_seconds(r.exposed)});
+  sheet.table(table);
+}
+
+// A rate and what it is: a planning constant of NCCL unless it says otherwise.
+std::string planning_text(const Estimate& e, const Bottleneck& b) {
+  if (b.rate.value <= 0 || b.is_network) return "";
+  const bool is_stated = b.link >= 0 && e.graph->links[static_cast<std::size_t>(b.link)].stated;
+  return format_rate(b.rate) + (is_stated ? " (stated)" : "");
+}
+
+void rings_section(Sheet& sheet, const Plan& plan, const Estimate& e) {
+  if (e.wiring.empty()) return;
+  sheet.heading("Who talks over what?");
+  std::vector<std::string> bottlenecks;
+  for (const CommunicationRow& r : e.communication) {
     std::string line = std::string(name_of(r.dimension)) + ": slowest at " + r.bottleneck + " (" + std::string(r.algorithm) + ", " +
                        std::string(r.protocol) + "; by " + std::string(r.basis) + ")";
-    bool known = r.bottleneck.empty();
-    for (const std::string& b : bottlenecks) known = known || b == line;
-    if (!known) bottlenecks.push_back(std::move(line));
+    if (!r.bottleneck.empty() && std::find(bottlenecks.begin(), bottlenecks.end(), line) == bottlenecks.end()) bottlenecks.push_back(std::move(line));
+  }
+  Table table{{{"groups", false}, {"first one's GPUs", false}, {"bus", true}, {"NCCL planning rate", true}, {"data sheet", true}}, {}, {}};
+  for (const WiringGroup& group : e.wiring) {
+    const MessageCost& c = e.cost.messages[group.message];
+    const Bottleneck bottleneck = group_bottleneck(plan, e, group);
+    std::string gpus;
+    for (std::size_t i = 0; i < c.ring.order.size() && i < 8; ++i) gpus += (i ? " " : "") + std::to_string(c.ring.order[i]);
+    table.rows.push_back({std::string(name_of(group.dimension)) + ' ' + std::to_string(c.ranks), gpus + (c.ring.order.size() > 8 ? " …" : ""), format_rate(group_bandwidth(c)),
+                          planning_text(e, bottleneck), bottleneck.nominal.value > 0 ? format_rate(bottleneck.nominal) : ""});
   }
   sheet.table(table);
   sheet.list(bottlenecks);
@@ -209,6 +232,8 @@ std::string plan_title(const Plan& plan) {
   } else {
     text += counted(c.node.gpus, "GPU", "GPUs") + " of " + node;
   }
+  for (std::size_t i = 0; i < c.gpus.size() && i < 16; ++i) text += (i == 0 ? " (GPUs " : ", ") + std::to_string(c.gpus[i]);
+  if (!c.gpus.empty()) text += c.gpus.size() > 16 ? ", …)" : ")";
   return text;
 }
 
@@ -221,6 +246,7 @@ std::string render_estimate(const Plan& plan, const Estimate& estimate, RenderFo
   sheet.paragraph(plan_title(plan) + " (" + format_parameters(estimate.parameters) + " parameters). " + training_sentence(plan) + ' ' + layout_sentence(plan));
   memory_section(sheet, plan, estimate.memory, unit);
   wiring_section(sheet, estimate);
+  rings_section(sheet, plan, estimate);
   step_section(sheet, estimate.step);
   foundation_section(sheet, plan, estimate);
   std::string last = "Wireplan " + std::string(kEngineVersion) + '.';

@@ -50,6 +50,8 @@ std::string estimates_as_csv(const std::vector<const Plan*>& plans, const std::v
     Json document = write_estimate(*plans[i], *estimates[i]);
     document.erase("assumed");
     document.erase("notes");
+    for (Json& group : document["wiring"]["groups"])
+      for (const char* list : {"order", "links"}) group.erase(list);  // as many as there are GPUs and links
     Fields fields;
     add_leaves("", document, fields);
     for (const auto& field : fields)

@@ -9,6 +9,7 @@
 #include "core/text/answer_json.hpp"
 #include "core/text/collectives.hpp"
 #include "core/text/link.hpp"
+#include "core/text/placement_text.hpp"
 #include "core/text/plan_json.hpp"
 #include "core/text/preset_list.hpp"
 #include "core/text/reader.hpp"
@@ -151,19 +152,43 @@ Json document_of(const char* key, const std::string& text) {
 
 // --- the commands ---------------------------------------------------------------------------------------------------------
 
-// The request is a plan, or {"plan", "set"?, "timeline"?}.
+// What an estimate can have besides: {"plan", "set"?, "timeline"?, "placement"?}, both true or false.
+constexpr const char* kExtras[] = {"timeline", "placement"};
+
+bool asks_for(const Json& request, const char* extra) { return request.is_object() && request.contains("plan") && request.contains(extra) && request.at(extra) == true; }
+
+// The request is a plan, or that.
 Result<Json> answer_estimate(const Json& request, const Presets& presets, const Constants& constants) {
-  const bool has_timeline = request.is_object() && request.contains("plan") && request.contains("timeline");
-  if (has_timeline) {
-    if (Errors errors = unknown_keys(request, {"plan", "set", "timeline"}); !errors.empty()) return errors;
-    if (!request.at("timeline").is_boolean()) return wrong("timeline", request.at("timeline"), "true or false");
+  bool has_extras = false;
+  for (const char* extra : kExtras) has_extras = has_extras || (request.is_object() && request.contains("plan") && request.contains(extra));
+  if (has_extras) {
+    if (Errors errors = unknown_keys(request, {"plan", "set", kExtras[0], kExtras[1]}); !errors.empty()) return errors;
+    for (const char* extra : kExtras)
+      if (request.contains(extra) && !request.at(extra).is_boolean()) return wrong(extra, request.at(extra), "true or false");
   }
-  Result<StatedPlan> stated = stated_plan(has_timeline ? only_plan(request) : request, presets);
+  Result<StatedPlan> stated = stated_plan(has_extras ? only_plan(request) : request, presets);
   if (!stated) return stated.errors();
+  const Plan& plan = stated.value().plan;
   const Estimate answered = estimate(stated.value(), constants);
-  Json document = write_estimate(stated.value().plan, answered);
-  if (has_timeline && request.at("timeline").get<bool>()) document["timeline"] = write_timeline(memory_timeline(stated.value().plan, answered));
+  Json document = write_estimate(plan, answered);
+  if (asks_for(request, "timeline")) document["timeline"] = write_timeline(memory_timeline(plan, answered));
+  if (asks_for(request, "placement")) document["placement"] = write_placement(best_placement(plan, constants));
   return document;
+}
+
+// {"plan", "set"?, "gpus"?: how many GPUs of a node the subsets have}.
+Result<Json> answer_placement(const Json& request, const Presets& presets, const Constants& constants) {
+  if (Errors errors = unknown_keys(request, {"plan", "set", "gpus"}); !errors.empty()) return errors;
+  Result<StatedPlan> stated = stated_plan(only_plan(request), presets);
+  if (!stated) return stated.errors();
+  const Plan& plan = stated.value().plan;
+  int size = 0;
+  if (auto gpus = request.find("gpus"); gpus != request.end() && !gpus->is_null()) {
+    const double most = plan.cluster.node.gpus, n = gpus->is_number() ? gpus->get<double>() : 0;
+    if (n < 1 || n > most || n != static_cast<int>(n)) return wrong("gpus", *gpus, "null, or a whole number of GPUs from 1 to " + format_exact(most));
+    size = static_cast<int>(n);
+  }
+  return write_placement(best_placement(plan, constants, size));
 }
 
 Result<Explanation> explained(const Json& request, const Presets& presets, const Constants& constants) {
@@ -242,7 +267,7 @@ Result<E> named(const Json& request, const char* key, E otherwise) {
 
 Result<Json> answer_render(const Json& request, const Presets& presets, const Constants& constants) {
   const bool many = request.contains("plans");
-  if (Errors errors = many ? unknown_keys(request, {"plans", "format", "unit"}) : unknown_keys(request, {"plan", "set", "path", "format", "unit"}); !errors.empty())
+  if (Errors errors = many ? unknown_keys(request, {"plans", "format", "unit"}) : unknown_keys(request, {"plan", "set", "path", "placement", "format", "unit"}); !errors.empty())
     return errors;
   Result<RenderFormat> format = named(request, "format", RenderFormat::text);
   if (!format) return format.errors();
@@ -265,7 +290,13 @@ Result<Json> answer_render(const Json& request, const Presets& presets, const Co
   Result<StatedPlan> stated = stated_plan(only_plan(request), presets);
   if (!stated) return stated.errors();
   const Plan& plan = stated.value().plan;
-  return document_of("text", render_estimate(plan, estimate(stated.value(), constants), format.value(), unit_or(stated.value().unit).value(), format_link(plan, presets)));
+  std::string text = render_estimate(plan, estimate(stated.value(), constants), format.value(), unit_or(stated.value().unit).value(), format_link(plan, presets));
+  if (asks_for(request, "placement") && format.value() != RenderFormat::csv) {
+    Sheet sheet(format.value() == RenderFormat::markdown);
+    render_placement(sheet, best_placement(plan, constants));
+    text += '\n' + sheet.text();
+  }
+  return document_of("text", text);
 }
 
 }  // namespace
@@ -301,14 +332,15 @@ Result<Json> answer(std::string_view command, const Json& request, const Presets
   if (command == "collectives") return answer_collectives(request, presets);
   if (command == "topology") return answer_topology(request, presets);
 
-  constexpr std::string_view names = "estimate | explain | compare | render | collectives | topology | presets | parse_link | format_link";
-  const bool needs_constants = command == "estimate" || command == "explain" || command == "compare" || command == "render";
+  constexpr std::string_view names = "estimate | explain | compare | placement | render | collectives | topology | presets | parse_link | format_link";
+  const bool needs_constants = command == "estimate" || command == "explain" || command == "compare" || command == "placement" || command == "render";
   if (!needs_constants)
     return Error{"", value_text(Json(command)), std::string(names), "there is no command " + value_text(Json(command)) + "; the commands are " + std::string(names)};
   Result<Constants> constants = presets.constants();
   if (!constants) return constants.errors();
   if (command == "explain") return answer_explain(request, presets, constants.value());
   if (command == "compare") return answer_compare(request, presets, constants.value());
+  if (command == "placement") return answer_placement(request, presets, constants.value());
   if (command == "render") return answer_render(request, presets, constants.value());
   return answer_estimate(request, presets, constants.value());
 }

@@ -128,7 +128,7 @@ void nvlink_section(Sheet& sheet, const TopologyAnswer& a) {
   if (rows.empty()) return sheet.paragraph(node.gpu.is_xgmi ? "No direct links between GPUs." : "No NVLink.");
   std::vector<std::string> items;
   for (const Row& r : rows)
-    items.push_back(link_kind_text(graph, r.link, node) + ", " + format_rate(r.link.rate) + " each way" +
+    items.push_back(link_kind_text(graph, r.link, node) + ", " + format_rate(r.link.planned()) + " each way" +
                     (r.link.stated ? " as stated" : r.link.nominal.value > 0 ? " (nominal " + format_rate(r.link.nominal) + ")" : "") + ": " + sheet.code(r.between));
   sheet.list(items);
 }
@@ -251,7 +251,9 @@ void rings_section(Sheet& sheet, const TopologyAnswer& a) {
   }
   std::string text = "Bus bandwidth is what every GPU passes on while the ring runs, all at once.";
   if (!order.empty()) text += " The ring visits GPUs " + order + (t.node.gpus.size() > 2 ? " and returns." : ".");
-  if (t.node.ring.uses_host_memory) text += " P2P is off: each step writes to host memory and reads from there.";
+  if (t.node.ring.uses_host_memory)
+    text += peers_over_pcie(a.stated->cluster.node, 0, 1) ? " Past a host bridge NCCL copies through host memory (NCCL_P2P_LEVEL=SYS makes it use peer access)."
+                                                           : " P2P is off: such steps write to host memory and read from there.";
   sheet.paragraph(text);
 }
 
@@ -271,8 +273,8 @@ void links_section(Sheet& sheet, const TopologyAnswer& a) {
     stated = stated || l.stated;
     unknown = unknown || (!l.stated && l.nominal.value <= 0);
     const double most = std::max(g.forward, g.backward) * ring.bus_bandwidth.value;
-    beyond = beyond || most > l.rate.value;
-    table.rows.push_back({name, format_rate(l.rate) + (l.stated ? " *" : ""), l.nominal.value > 0 ? format_rate(l.nominal) : "",
+    beyond = beyond || most > l.planned().value;
+    table.rows.push_back({name, format_rate(l.planned()) + (l.stated ? " *" : ""), l.nominal.value > 0 ? format_rate(l.nominal) : "",
                           most > 0 ? flows_text(g.forward) + " → " + flows_text(g.backward) + " ←" : "", most > 0 ? format_fixed(most / 1e9, 1) : ""});
   }
   sheet.table(table);
@@ -294,7 +296,7 @@ std::string as_csv(const TopologyAnswer& a) {
     const Link& l = graph.links[i];
     const auto positive = [](double v) { return v > 0 ? format_exact(v) : std::string(); };
     text += csv_line({plain_text(graph.components[at(l.a)].id, 80), plain_text(graph.components[at(l.b)].id, 80), std::string(name_of(l.kind)), positive(l.generation), positive(l.width),
-                      format_exact(l.rate.value), positive(l.nominal.value), l.stated ? "true" : "false", format_exact(flows[2 * i]), format_exact(flows[2 * i + 1]),
+                      format_exact(l.planned().value), positive(l.nominal.value), l.stated ? "true" : "false", format_exact(flows[2 * i]), format_exact(flows[2 * i + 1]),
                       format_exact(std::max(flows[2 * i], flows[2 * i + 1]) * ring.bus_bandwidth.value)});
   }
   return text;

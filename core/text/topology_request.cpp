@@ -32,7 +32,7 @@ Json write_link(const WiringGraph& graph, const Link& l) {
   put(j, "kind", name_of(l.kind));
   put_or_null(j, "generation", l.generation);
   put_or_null(j, l.kind == LinkKind::nvlink || l.kind == LinkKind::xgmi ? "count" : "lanes", l.width);
-  put(j, "planning_bytes_per_s", l.rate);
+  put(j, "planning_bytes_per_s", l.planned());
   put_or_null(j, "nominal_bytes_per_s", l.nominal.value);
   put(j, "stated", l.stated);
   return j;

@@ -393,7 +393,7 @@ class Picture {
     const Link& l = graph_.links[at(link)];
     std::string text = link_kind_text(graph_, l, node_) + ' ' + plain_text(graph_.components[at(l.a)].id, 24) + "–" + plain_text(graph_.components[at(l.b)].id, 24) + ": ";
     if (carried(link) > 0) text += "carries " + format_rate(BytesPerSecond(carried(link))) + "; ";
-    text += l.stated ? format_rate(l.rate) + " as stated" : "NCCL plans with " + format_rate(l.rate);
+    text += l.stated ? format_rate(l.planned()) + " as stated" : "NCCL plans with " + format_rate(l.planned());
     if (l.nominal.value > 0) text += ", nominal " + format_rate(l.nominal);
     return "<title>" + xml_text(text, 200) + "</title>";
   }
@@ -612,7 +612,7 @@ class Picture {
       const double w = pipe_width(l.rate);
       rect({kMargin, y - 4 - w / 2, 28, w}, "track", 0);
       if (most > 0) rect({kMargin, y - 4 - w / 2 * std::min(1.0, most / l.rate.value), 28, w * std::min(1.0, most / l.rate.value)}, "load", 0);
-      std::string text = format_count(g.count) + " × " + link_kind_text(graph_, l, node_) + ", " + ends_text(l) + " · " + (l.stated ? "stated " : "NCCL plans ") + format_rate(l.rate);
+      std::string text = format_count(g.count) + " × " + link_kind_text(graph_, l, node_) + ", " + ends_text(l) + " · " + (l.stated ? "stated " : "NCCL plans ") + format_rate(l.planned());
       if (l.nominal.value > 0) text += " · nominal " + format_rate(l.nominal);
       text += most > 0 ? " · carries up to " + format_rate(BytesPerSecond(most)) : std::string(" · idle");
       out_ += label(kMargin + 40, y, xml_text(text, static_cast<std::size_t>((layout_.width - kMargin * 2 - 40) / 5.4)), "ink2", 11, "start", false);

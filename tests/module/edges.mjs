@@ -1,7 +1,7 @@
 // What only JavaScript can do wrong: node edges.mjs MODULE. Exits with 1 and a line for each expectation that fails.
 import { pathToFileURL } from "node:url";
 
-const { ready, version, compare, estimate, explain, toText, search } = await import(pathToFileURL(process.argv[2]));
+const { ready, version, compare, estimate, explain, placement, toText, search } = await import(pathToFileURL(process.argv[2]));
 await ready;
 
 let failed = 0;
@@ -30,6 +30,9 @@ expect("a lone surrogate", refused(estimate({ ...story, model: "\ud800" })));
 expect("five megabytes", refused(estimate({ ...story, model: "x".repeat(5e6) })));
 expect("a path that is none", refused(explain("story", undefined)) && refused(explain("story", "step.nothing")));
 expect("a format of text", typeof toText("story", { unit: "GB" }) === "string" && refused(toText("story", { unit: "kB" })));
+expect("a placement", placement("story").best.edits.length === 0 && placement({ plan: "story" }, { gpus: 2 }).subsets[0].gpus.length === 2);
+expect("a placement beside the estimate", estimate("story", { placement: true }).placement.schema === "wireplan.placement/1");
+expect("GPUs that there are not", refused(placement("story", { gpus: 9 })) && refused(placement()));
 // An answer stands for what was stated when it was given.
 const plan = { plan: "story", set: [["parallel.data_sharding", "fsdp"]] };
 const answer = estimate(plan);

@@ -10,7 +10,7 @@ import pytest
 STATES = {"parameters": 14_483_464_192, "gradients": 14_483_464_192, "master_weights": 0, "optimizer_states": 57_933_856_768}
 
 KEYS = {  # formats of the documents: exactly these keys in this order
-    "": "schema engine plan assumed model memory communication step notes",
+    "": "schema engine plan assumed model memory communication wiring step notes",
     "plan": "schema model training parallel cluster",
     "model": "parameters active_parameters flops_per_token",
     "memory": "capacity_bytes fits verdict states allocated_bytes need_bytes reserved_bytes device_bytes parts"

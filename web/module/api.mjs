@@ -56,12 +56,12 @@ function remember(estimate, stated) {
 
 /**
  * Whether a plan fits, what travels, how long a step takes. A plan is a document, a scenario id or a link;
- * {timeline: true}: also the memory over one step.
+ * {timeline: true}: also the memory over one step; {placement: true}: also the best mapping of ranks to GPUs.
  */
-export function estimate(plan, { timeline = false } = {}) {
+export function estimate(plan, { timeline = false, placement = false } = {}) {
   const stated = planOf(plan);
   const has_edits = typeof stated === "object" && stated !== null && "plan" in stated;
-  const answer = call("estimate", timeline ? { ...(has_edits ? stated : { plan: stated }), timeline: true } : stated);
+  const answer = call("estimate", timeline || placement ? { ...(has_edits ? stated : { plan: stated }), timeline, placement } : stated);
   remember(answer, stated);
   return answer;
 }
@@ -73,6 +73,9 @@ export function compare(plans) {
   answer.estimates?.forEach((estimate, i) => remember(estimate, stated[i]));
   return answer;
 }
+
+/** The best mapping of ranks to GPUs, and the best {gpus: k} of a node's GPUs (left out: as many as the plan uses). */
+export const placement = (plan, { gpus } = {}) => call("placement", { plan: planOf(plan), gpus });
 
 /** Where one number of the estimate comes from: symbol, formula, the values put in, sources. */
 export const explain = (plan, path) => call("explain", { plan: planOf(plan), path });

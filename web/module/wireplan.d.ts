@@ -50,6 +50,86 @@ export interface Communication {
   basis: "profile" | "measured" | "interpolated" | "formula" | "extrapolated";
 }
 
+/** A link that a ring uses: flows × bus bandwidth is what a direction carries; "forward" is from a to b. */
+export interface LinkLoad {
+  a: string;
+  b: string;
+  kind: "nvlink" | "pcie" | "socket" | "c2c" | "xgmi" | "eth" | "ib";
+  flows_forward: number;
+  flows_backward: number;
+  /** NCCL's planning rate, one direction, unless the link's rate was stated. */
+  planning_bytes_per_s: number;
+  nominal_bytes_per_s: number | null;
+}
+
+/** Where the groups of one dimension lie on a node. */
+export interface WiringGroup {
+  dimension: Communication["dimension"];
+  collective: string;
+  ranks: number;
+  nodes: number;
+  groups_per_node: number;
+  /** GPUs of the first group, as its ring visits them. */
+  order: number[];
+  bus_bandwidth_bytes_per_s: number;
+  bottleneck: string;
+  bottleneck_planning_bytes_per_s: number;
+  bottleneck_nominal_bytes_per_s: number | null;
+  host_memory: boolean;
+  links: LinkLoad[];
+  /** Links in use beyond the 64 that are listed. */
+  links_left_out: number;
+}
+
+export interface Mapping {
+  placement: number[] | null;
+  order: string;
+  gpus: number[] | null;
+  time_s: Range;
+  communication_s: number;
+  exposed_communication_s: Range;
+  groups: {
+    dimension: Communication["dimension"];
+    gpus: number[][];
+    bus_bandwidth_bytes_per_s: number;
+    bottleneck: string;
+    bottleneck_planning_bytes_per_s: number;
+    bottleneck_nominal_bytes_per_s: number | null;
+    time_s: number;
+    exposed_s: number;
+  }[];
+}
+
+export interface GpuSubset {
+  gpus: number[];
+  bus_bandwidth_bytes_per_s: number;
+  all_to_all_bandwidth_bytes_per_s: number;
+  bottleneck: string;
+  bottleneck_planning_bytes_per_s: number;
+  bottleneck_nominal_bytes_per_s: number | null;
+}
+
+export interface Placement {
+  schema: "wireplan.placement/1";
+  current: Mapping;
+  best: Mapping & {
+    edits: { path: string; value: unknown }[];
+    gain_s: number;
+    gain_low_s: number;
+    gain_high_s: number;
+    gain_share: number;
+    /** What of the gain survives the bands of both. */
+    certainty: "apart" | "same-constants" | "open";
+    exact: boolean;
+    compared: number;
+    text: string;
+  };
+  subsets: GpuSubset[];
+  first_subset: GpuSubset;
+  subsets_exact: boolean;
+  subsets_text: string;
+}
+
 export interface Estimate {
   schema: "wireplan.estimate/1";
   engine: string;
@@ -89,6 +169,7 @@ export interface Estimate {
     fits_host: boolean | null;
   };
   communication: Communication[];
+  wiring: { groups: WiringGroup[] };
   step: { time_s: Range } & Record<
     | "compute_s"
     | "exposed_communication_s"
@@ -109,6 +190,8 @@ export interface Estimate {
   notes: Note[];
   /** Asked for by {timeline: true}: for every pipeline stage [seconds, allocated bytes] over one step. */
   timeline?: { streams: []; memory: { stage: number; points: [time_s: number, allocated_bytes: number][] }[] };
+  /** Asked for by {placement: true}. */
+  placement?: Placement;
 }
 
 export interface Comparison {
@@ -227,8 +310,9 @@ export const ready: Promise<void>;
 /** The version of the engine. */
 export const version: string;
 
-export function estimate(plan: Stated, options?: { timeline?: boolean }): Estimate | Errors;
+export function estimate(plan: Stated, options?: { timeline?: boolean; placement?: boolean }): Estimate | Errors;
 export function compare(plans: Stated[]): Comparison | Errors;
+export function placement(plan: Stated, options?: { gpus?: number }): Placement | Errors;
 export function explain(plan: Stated, path: string): Explanation | Errors;
 export function collectives(request: CollectivesRequest): Collectives | Errors;
 export function topology(cluster: StatedCluster, options?: { gpus?: number[] }): Topology | Errors;

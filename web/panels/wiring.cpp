@@ -77,7 +77,7 @@ Edit draw_link(Ui& ui, const Scene& s, const PlacedLink& placed) {
       press(ui, "wiring.link." + s.graph.components[index(l.a)].id + "-" + s.graph.components[index(l.b)].id, around,
             true, 2);
   const std::string name = link_name(s.graph, l, s.plan.cluster.node);
-  tooltip(ui, p, name, ui.words->fill("wire.uses", {{"u", used_of(s.used[index(placed.link)], l.rate)}}),
+  tooltip(ui, p, name, ui.words->fill("wire.uses", {{"u", used_of(s.used[index(placed.link)], l.planned())}}),
           l.nominal.value > 0
               ? ui.words->fill(l.stated ? "wire.nominal" : "wire.planned", {{"n", format_rate(l.nominal)}})
               : std::string());
@@ -87,7 +87,7 @@ Edit draw_link(Ui& ui, const Scene& s, const PlacedLink& placed) {
 void draw_chip(Ui& ui, const Scene& s, int component, const Rect& r, double memory_share) {
   const Component& c = s.graph.components[index(component)];
   const bool is_gpu = c.kind == ComponentKind::gpu;
-  const bool is_used = !is_gpu || component < s.plan.cluster.gpus_per_node;
+  const bool is_used = !is_gpu || uses_gpu(s.plan.cluster, component);
   const bool binds = s.is_bottleneck && s.ring && s.ring->bottleneck_component == component;
   fill(ui, r, binds ? ui.colors->exp_bg : is_used ? ui.colors->bg1 : ui.colors->bg0, 4);
   if (!is_used)
@@ -119,7 +119,7 @@ void draw_link_labels(Ui& ui, const Scene& s, const WiringPicture& picture) {
     if (room < 52) continue;
     text(ui, x, p.a.y - 15, kind_of(s, l), style, Align::centre, room);
     if (s.used[index(p.link)] > 0)
-      text(ui, x, p.a.y + 16, used_of(s.used[index(p.link)], l.rate, true), style, Align::centre, room);
+      text(ui, x, p.a.y + 16, used_of(s.used[index(p.link)], l.planned(), true), style, Align::centre, room);
   }
   for (const Ground& g : picture.grounds) {
     // The first two upright pipes of a ground with room between them speak for all.
@@ -130,7 +130,7 @@ void draw_link_labels(Ui& ui, const Scene& s, const WiringPicture& picture) {
         const Link& l = s.graph.links[index(p.link)];
         const float x = (p.a.x + first->a.x) / 2, y = (p.a.y + p.b.y) / 2 - 4;
         text(ui, x, y - 9, kind_of(s, l), style, Align::centre, p.a.x - first->a.x - 16);
-        if (s.used[index(p.link)] > 0) text(ui, x, y + 8, used_of(s.used[index(p.link)], l.rate), style, Align::centre);
+        if (s.used[index(p.link)] > 0) text(ui, x, y + 8, used_of(s.used[index(p.link)], l.planned()), style, Align::centre);
         break;
       }
       first = &p;
@@ -150,7 +150,7 @@ void draw_ground(Ui& ui, const Scene& s, const Ground& g) {
       return l.kind == LinkKind::nvlink || l.kind == LinkKind::xgmi;
     });
     if (link != s.graph.links.end())
-      caption = ui.words->fill("wire.per_gpu", {{"l", kind_of(s, *link)}, {"r", format_rate(link->rate)}});
+      caption = ui.words->fill("wire.per_gpu", {{"l", kind_of(s, *link)}, {"r", format_rate(link->planned())}});
     if (s.plan.cluster.nodes > 1) caption += ui.words->fill("wire.one_of", {{"n", format_count(s.plan.cluster.nodes)}});
   }
   text(ui, g.rect.middle_x(), g.rect.bottom() - 13, caption, tick_style(ui), Align::centre, g.rect.w - 12);

@@ -38,6 +38,7 @@ inline LinkConstants ideal_links() {
   ib.fill = Seconds(80e-6);
   ib.fill_bytes = Bytes(5e5);
   k.fabrics = {ib};
+  for (bool several : {false, true}) k.bands.push_back({"unknown", several, {}, 0.2, 0.2});
   return k;
 }
 

@@ -58,7 +58,7 @@ TEST_CASE("the estimate document holds the struct's numbers under their names", 
   CHECK(json["step"]["on_ideal_wiring_s"] == 1.5);
   CHECK(dump_json_compact(json["notes"]) == R"([{"severity":"warning","path":"training","text":"provisional"}])");
   CHECK(json["engine"] == std::string(kEngineVersion));
-  CHECK(keys(json) == std::vector<std::string>{"schema", "engine", "plan", "assumed", "model", "memory", "communication", "step", "notes"});
+  CHECK(keys(json) == std::vector<std::string>{"schema", "engine", "plan", "assumed", "model", "memory", "communication", "wiring", "step", "notes"});
 
   SECTION("whether the host's memory suffices: yes, no, or not known") {
     CHECK(json["memory"]["fits_host"].is_null());

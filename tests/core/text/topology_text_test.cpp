@@ -145,7 +145,7 @@ TEST_CASE("exactly one bottleneck is violet", "[topology-text]") {
     return count;
   };
   CHECK(hot(topology_svg(asked("dgx-a100-80gb"))) == 2);               // the two lanes of one pipe
-  CHECK(hot(topology_svg(asked("a100-80gb-pcie-4x-pairs"))) == 3);     // and the line to its callout
+  CHECK(hot(topology_svg(asked("a100-80gb-pcie-4x-pairs"))) == 5);     // and the line to its callout, and those to the two DRAM boxes
   CHECK(contains(topology_svg(asked("a100-80gb-pcie-4x-pairs")), "xGMI cpu0–cpu1"));
   CHECK(hot(topology_svg(asked("dgx1-v100-16gb"))) == 0);              // all links of a GPU: its chip
   CHECK(contains(topology_svg(asked(parse_json(R"({"nodes":4,"node":"hgx-h100-80gb","network":"infiniband-8x400"})").value())), "to 3 more such nodes"));
