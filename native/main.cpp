@@ -13,6 +13,7 @@
 #include "native/options.hpp"
 #include "native/output.hpp"
 #include "native/reference_runs.hpp"
+#include "native/topology_import.hpp"
 
 static_assert(wireplan::kEngineVersion == WIREPLAN_VERSION, "the engine's version is that of the project");
 
@@ -114,6 +115,7 @@ int run(const Options& options) {
   if (options.command == "compare") return run_compare(options, presets);
   if (options.command == "presets") return run_presets(options, presets);
   if (options.command == "accuracy") return run_accuracy(options, presets);
+  if (options.topology_action == "import") return run_topology_import(options, presets);
   return print_errors({not_built_yet(options.command)}, options.json);
 }
 

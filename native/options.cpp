@@ -20,10 +20,9 @@ constexpr const char* kPlanForms =
 struct Later {  // commands of the design that are not built yet
   const char *name, *arguments, *what;
 };
-constexpr std::array<Later, 10> kLater = {{
+constexpr std::array<Later, 9> kLater = {{
     {"search", "story", "find the layouts that fit and are fastest"},
     {"collectives", "dgx-a100-80gb --op all_reduce", "time against size of collectives on a wiring"},
-    {"topology", "show dgx-a100-80gb", "detect, import or show the wiring of a machine"},
     {"measure", "--op all_reduce -b 1M -e 1G -f 2", "run collectives on this machine"},
     {"validate", "--measure", "compare measured collectives with the prediction"},
     {"replay", "story", "run the communication of a plan on this machine"},
@@ -53,6 +52,24 @@ void add_plan_options(CLI::App& command, Options& options) {
              "--unit", [&options](const std::string& unit) { options.unit = value_named<ByteUnit>(unit); }, "unit of memory in text (default GiB)")
       ->type_name("UNIT")
       ->check(CLI::IsMember({"GB", "GiB"}));
+}
+
+void define_topology(CLI::App& app, Options& options) {
+  CLI::App* topology = app.add_subcommand("topology", "the wiring of a machine");
+  topology->require_subcommand(1);
+  CLI::App* import = topology->add_subcommand("import", "read the wiring from what nvidia-smi or NCCL print");
+  import->callback([&options] { options.topology_action = "import"; });
+  import->add_option("FILE", options.topology_file, "output of nvidia-smi topo -m, or an NCCL topology XML; - for standard input")->required()->expected(1)->type_name("");
+  import->add_option("--gpu", options.topology_gpu, "the GPU, an id of wireplan presets gpus; left out: as the text says, or a guess")->type_name("ID");
+  import->add_option("--network", options.topology_network, "the network between nodes, e.g. infiniband-8x400")->type_name("NETWORK");
+  add_output_options(*import, options);
+  import->footer("With the matrix may stand, in any order: nvidia-smi topo -p2p r, nvidia-smi -L, and\n"
+                 "  nvidia-smi --query-gpu=name,pcie.link.gen.max,pcie.link.width.max --format=csv\n"
+                 "An XML is what NCCL writes with NCCL_TOPO_DUMP_FILE=topo.xml, or a cloud vendor's file.\n"
+                 "--json prints a cluster document, accepted wherever a cluster is.\n\n"
+                 "Examples:\n"
+                 "  nvidia-smi topo -m | wireplan topology import -\n"
+                 "  wireplan topology import topo.xml --gpu h100-80gb-sxm --json > cluster.json");
 }
 
 void define(CLI::App& app, Options& options) {
@@ -107,6 +124,8 @@ void define(CLI::App& app, Options& options) {
                    "  wireplan accuracy\n"
                    "  wireplan accuracy --runs runs.jsonl --leave-out source\n"
                    "  wireplan accuracy --runs runs.jsonl --json");
+
+  define_topology(app, options);
 
   for (const Later& later : kLater) {
     CLI::App* command = app.add_subcommand(later.name, std::string(later.what) + " (not built yet)");

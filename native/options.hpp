@@ -25,6 +25,8 @@ struct Options {
   std::string preset_kind, preset_id;
   std::string runs_file;                        // of accuracy
   std::string leave_out;                        // source, machine or ""
+  std::string topology_action;                  // import
+  std::string topology_file, topology_gpu, topology_network;
 };
 
 struct Help { std::string text; };  // --help, --version: text for standard output

@@ -5,7 +5,7 @@ import re
 import pytest
 
 BUILT = ["estimate", "compare", "presets", "accuracy"]
-LATER = "search collectives topology measure validate replay fit diagnose import export".split()
+LATER = "search collectives measure validate replay fit diagnose import export".split()
 
 
 def test_help_lists_every_command(wireplan):

@@ -99,7 +99,7 @@ def test_errors_are_those_of_the_program(wireplan):
 
 def test_exports_and_what_is_not_built(wireplan):
     exports, version, early, *later = call(
-        ["exports"], ["version"], ["early"], ["search", "story"], ["importTopology", "x"], ["importNcclTests", "x"], ["importConfig", "{}"])
+        ["exports"], ["version"], ["early"], ["search", "story"], ["importNcclTests", "x"], ["importConfig", "{}"])
     assert set(exports) == EXPORTS
     assert version == wireplan("--version").out.split()[1]
     assert "ready" in early["errors"][0]["text"]
