@@ -35,8 +35,8 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // The index of "GPU7", -1 for anything else.
 int gpu_index(std::string_view word) {
-  if (word.substr(0, 3) != "GPU" || word.size() > 8) return -1;
-  return whole_number(word.substr(3)).value_or(-1);
+  if (word.substr(0, 3) != "GPU" || word.size() < 4 || !std::all_of(word.begin() + 3, word.end(), is_digit)) return -1;
+  return whole_number(word.substr(3)).value_or(1'000'000'000);
 }
 
 // Devices are called GPU0, NIC0, mlx5_0, mlx5_bond_0, rocep1s0: a letter first, a digit somewhere.

@@ -218,8 +218,8 @@ class SmiTree {
 
   // GPUs without an affinity that NVLinks join may stand on one NUMA node, as long as no SYS parts them.
   void join_what_nothing_parts(Sets& sets) {
-    for (int a = 0; a < gpus_; ++a)
-      for (int b = a + 1; b < gpus_; ++b) {
+    for (int apart = 1; apart < gpus_; ++apart)  // neighbours first: they are numbered as they hang
+      for (int a = 0, b = apart; b < gpus_; ++a, ++b) {
         if (sets.of(a) == sets.of(b) || relation(a, b).relation != Relation::nvlink || (has_affinity(a) && has_affinity(b))) continue;
         bool parted = false;
         for (int c = 0; c < gpus_ && !parted; ++c) {

@@ -253,7 +253,7 @@ class Assembly {
     for (const TopologyDraft::Domain& d : draft_.domains) node().numa_nodes = std::max(node().numa_nodes, d.numa + 1);
     if (domains() > 2)
       assume("node.sockets", "2", of_capture() + " has " + text(domains()) + " NUMA nodes and does not say which share a socket: taken as two sockets, the lower half of the numbers on the first");
-    else if (domains() == 2)
+    else if (domains() == 2 && !has_assumed("node.sockets"))
       assume("node.sockets", "2", of_capture() + " has two NUMA nodes: taken as two sockets, though one CPU can be split in two");
     if (!node().cpu.nccl_class.empty()) return;
     const std::string& made = node().gpu.architecture;
@@ -274,6 +274,10 @@ class Assembly {
     }
     assume("node.cpu", dump_json_compact(Json{{"vendor", cpu.vendor.empty() ? Json(nullptr) : Json(cpu.vendor)}, {"nccl_class", cpu.nccl_class}}),
            why + ". It decides how fast two sockets talk; change node.cpu in the document");
+  }
+
+  bool has_assumed(std::string_view path) const {
+    return std::any_of(draft_.assumed.begin(), draft_.assumed.end(), [&](const Assumption& a) { return a.path == path; });
   }
 
   // --- wiring --------------------------------------------------------------------------------------------------------------------
