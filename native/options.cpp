@@ -57,6 +57,7 @@ void add_plan_options(CLI::App& command, Options& options) {
 void define_topology(CLI::App& app, Options& options) {
   CLI::App* topology = app.add_subcommand("topology", "the wiring of a machine");
   topology->require_subcommand(1);
+  topology->footer("Example:\n  wireplan topology import topo.txt --json");
   CLI::App* import = topology->add_subcommand("import", "read the wiring from what nvidia-smi or NCCL print");
   import->callback([&options] { options.topology_action = "import"; });
   import->add_option("FILE", options.topology_file, "output of nvidia-smi topo -m, or an NCCL topology XML; - for standard input")->required()->expected(1)->type_name("");

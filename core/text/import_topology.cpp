@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/text/capture.hpp"
-#include "core/text/nccl_xml.hpp"
+#include "core/text/topology_xml.hpp"
 #include "core/text/smi_tree.hpp"
 
 namespace wireplan {

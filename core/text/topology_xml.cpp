@@ -1,4 +1,4 @@
-#include "core/text/nccl_xml.hpp"
+#include "core/text/topology_xml.hpp"
 
 #include <algorithm>
 #include <cstdint>
