@@ -53,7 +53,7 @@ Result<Cluster> import_xml(std::string_view text, const TopologyHints& hints, co
 
 Error nothing_found(std::string_view text, const std::map<int, SmiGpu>& gpus) {
   if (!gpus.empty())
-    return refused(text, "the text names " + std::to_string(gpus.size()) + " GPUs and does not say how they are wired: paste `nvidia-smi topo -m` with it");
+    return refused(text, "the text names GPUs (" + std::to_string(gpus.size()) + ") and does not say how they are wired: paste `nvidia-smi topo -m` with it");
   const std::string_view start = trimmed(text.substr(0, 4000));
   if (!start.empty() && start.front() == '{')
     return refused(text, "this is JSON, no capture: a cluster document is taken as it is wherever a cluster is wanted (wireplan topology show FILE)");

@@ -562,7 +562,7 @@ TEST_CASE("texts that are something else are named", "[topology]") {
   CHECK(has(refused("       NPU0  NPU1\nNPU0   X   HCCS\nNPU1   HCCS X\n").text, "Ascend"));
   CHECK(has(refused("host:1:1 [0] NCCL INFO Channel 00/02 : 0 1\nhost:1:1 [0] NCCL INFO Ring 00\n").text, "wireplan import"));
   CHECK(has(refused("# nThread 1 nGpus 8 minBytes 8 maxBytes 1073741824\n#  size count type redop time algbw busbw #wrong\n").text, "nccl-tests"));
-  CHECK(has(refused("GPU 0: NVIDIA A100-SXM4-40GB (UUID: GPU-1)\nGPU 1: NVIDIA A100-SXM4-40GB (UUID: GPU-2)\n").text, "names 2 GPUs"));
+  CHECK(has(refused("GPU 0: NVIDIA A100-SXM4-40GB (UUID: GPU-1)\nGPU 1: NVIDIA A100-SXM4-40GB (UUID: GPU-2)\n").text, "names GPUs (2)"));
   CHECK(has(refused("GPU 0: NVIDIA A100-SXM4-40GB (UUID: GPU-1)\n  MIG 1g.5gb      Device  0: (UUID: MIG-c6d4f1ef)\n" + kPair).text, "MIG"));
   CHECK(has(refused(kPair + "\nname\nNVIDIA A100-SXM4-40GB MIG 3g.20gb\n").text, "MIG"));
 }
