@@ -39,15 +39,24 @@ std::string other_maker(std::string_view text) {
 Result<Cluster> import_xml(std::string_view text, const TopologyHints& hints, const Presets& presets) {
   // A file may stand in a YAML or Markdown page.
   const std::size_t begin = std::min({text.find("<?xml"), text.find("<system"), text.find("<graphs")});
-  std::string_view xml = text.substr(begin);
+  std::string_view xml = text.substr(begin), after;
   for (const std::string_view end : {"</system>", "</graphs>"})
-    if (const std::size_t last = xml.rfind(end); last != std::string_view::npos) xml = xml.substr(0, last + end.size());
+    if (const std::size_t last = xml.rfind(end); last != std::string_view::npos) {
+      after = xml.substr(last + end.size());
+      xml = xml.substr(0, last + end.size());
+    }
   Result<XmlDocument> document = parse_xml(xml);
   if (!document) return document.errors();
   if (document.value().elements.front().name == "graphs")
     return refused(xml, "this is an NCCL graph file (NCCL_GRAPH_DUMP_FILE): the rings and trees NCCL chose, not how the machine is wired. The topology is what NCCL_TOPO_DUMP_FILE writes; `wireplan import` reads NCCL's choices from a log");
   Result<TopologyDraft> draft = draft_of(document.value());
   if (!draft) return draft.errors();
+  // Names and peer access, pasted before or after it.
+  std::vector<std::string_view> lines = lines_of(text.substr(0, begin));
+  for (const std::string_view line : lines_of(after)) lines.push_back(line);
+  add_known(read_smi_gpus(lines), draft.value());
+  if (const Result<std::vector<SmiMatrix>> matrices = read_smi_matrices(lines))
+    draft.value().p2p_matrix = peer_matrix(matrices.value(), static_cast<int>(draft.value().gpus.size()));
   return cluster_of(std::move(draft.value()), hints, presets);
 }
 

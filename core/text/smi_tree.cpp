@@ -59,8 +59,8 @@ class SmiTree {
     find_domains();
     find_switches();
     find_nvlinks();
-    find_peers();
-    take_names();
+    draft_.p2p_matrix = peer_matrix(matrices_, gpus_);
+    add_known(known_, draft_);
     draft_.is_matrix = true;
     draft_.says_nvlink = true;
     if (!errors_.empty()) return errors_;
@@ -313,49 +313,6 @@ class SmiTree {
       }
   }
 
-  // Reading and writing must both be allowed; n speaks of NVLink alone, a of atomics.
-  void find_peers() {
-    std::vector<int> allowed(at(gpus_) * at(gpus_), -1);
-    bool any = false, only_pcie = true;
-    for (const SmiMatrix& m : matrices_) only_pcie = only_pcie && !(m.is_p2p && (m.letter == 'r' || m.letter == 'w' || m.letter == ' '));
-    for (const SmiMatrix& m : matrices_) {
-      if (!m.is_p2p || m.letter == 'n' || m.letter == 'a' || (m.letter == 'p' && !only_pcie)) continue;
-      for (std::size_t i = 0; i < m.devices.size(); ++i)
-        for (std::size_t j = 0; j < m.devices.size(); ++j) {
-          const Relation r = m.cell(static_cast<int>(i), static_cast<int>(j)).relation;
-          const int a = m.devices[i].gpu, b = m.devices[j].gpu;
-          if (a < 0 || b < 0 || a >= gpus_ || b >= gpus_ || (r != Relation::peers && r != Relation::no_peers)) continue;
-          int& cell = allowed[at(a) * at(gpus_) + at(b)];
-          cell = cell == 0 || r == Relation::no_peers ? 0 : 1;
-          any = true;
-        }
-    }
-    if (!any) return;
-    for (int a = 0; a < gpus_; ++a) {
-      if (a > 0) draft_.p2p_matrix += '/';
-      for (int b = 0; b < gpus_; ++b) {
-        int cell = allowed[at(a) * at(gpus_) + at(b)];
-        if (cell < 0) cell = allowed[at(b) * at(gpus_) + at(a)];
-        draft_.p2p_matrix += a != b && cell == 1 ? '1' : '0';
-      }
-    }
-  }
-
-  void take_names() {
-    for (const auto& [index, known] : known_) {
-      if (index < 0 || index >= gpus_) continue;
-      TopologyDraft::Gpu& gpu = draft_.gpus[at(index)];
-      gpu.name = known.name;
-      gpu.memory_mib = known.memory_mib;
-      gpu.slot.generation = known.generation;
-      gpu.slot.lanes = known.lanes > 0 ? known.lanes : known.lanes_now;
-      if (known.lanes_now > 0 && known.lanes_now < gpu.slot.lanes) {
-        assume("node.wiring.pcie", std::to_string(known.lanes_now), "GPU" + std::to_string(index) + " runs on " + std::to_string(known.lanes_now) + " PCIe lanes now though it could use " + std::to_string(known.lanes) + ": what it has now counts. A slot, a riser or a seat is to blame");
-        gpu.slot.lanes = known.lanes_now;
-      }
-    }
-  }
-
   void assume(std::string path, std::string value, std::string why) { draft_.assumed.push_back({std::move(path), std::move(value), std::move(why)}); }
 
   bool fail(const std::string& value, std::string limit, std::string text) {
@@ -382,6 +339,50 @@ class SmiTree {
 };
 
 }  // namespace
+
+std::string peer_matrix(const std::vector<SmiMatrix>& matrices, int gpus) {
+  std::vector<int> allowed(at(gpus) * at(gpus), -1);
+  bool any = false, only_pcie = true;
+  for (const SmiMatrix& m : matrices) only_pcie = only_pcie && !(m.is_p2p && (m.letter == 'r' || m.letter == 'w' || m.letter == ' '));
+  for (const SmiMatrix& m : matrices) {
+    if (!m.is_p2p || m.letter == 'n' || m.letter == 'a' || (m.letter == 'p' && !only_pcie)) continue;
+    for (std::size_t i = 0; i < m.devices.size(); ++i)
+      for (std::size_t j = 0; j < m.devices.size(); ++j) {
+        const Relation r = m.cell(static_cast<int>(i), static_cast<int>(j)).relation;
+        const int a = m.devices[i].gpu, b = m.devices[j].gpu;
+        if (a < 0 || b < 0 || a >= gpus || b >= gpus || (r != Relation::peers && r != Relation::no_peers)) continue;
+        int& cell = allowed[at(a) * at(gpus) + at(b)];
+        cell = cell == 0 || r == Relation::no_peers ? 0 : 1;
+        any = true;
+      }
+  }
+  std::string matrix;
+  for (int a = 0; any && a < gpus; ++a) {
+    if (a > 0) matrix += '/';
+    for (int b = 0; b < gpus; ++b) {
+      int cell = allowed[at(a) * at(gpus) + at(b)];
+      if (cell < 0) cell = allowed[at(b) * at(gpus) + at(a)];
+      matrix += a != b && cell == 1 ? '1' : '0';
+    }
+  }
+  return matrix;
+}
+
+void add_known(const std::map<int, SmiGpu>& gpus, TopologyDraft& draft) {
+  for (const auto& [index, known] : gpus) {
+    if (index < 0 || at(index) >= draft.gpus.size()) continue;
+    TopologyDraft::Gpu& gpu = draft.gpus[at(index)];
+    gpu.name = known.name;
+    gpu.memory_mib = known.memory_mib;
+    if (gpu.slot.generation == 0) gpu.slot.generation = known.generation;
+    if (gpu.slot.lanes != 0) continue;
+    gpu.slot.lanes = known.lanes > 0 ? known.lanes : known.lanes_now;
+    if (known.lanes_now == 0 || known.lanes_now >= gpu.slot.lanes) continue;
+    draft.assumed.push_back({"node.wiring.pcie", std::to_string(known.lanes_now),
+                             "GPU" + std::to_string(index) + " runs on " + std::to_string(known.lanes_now) + " PCIe lanes now though it could use " + std::to_string(known.lanes) + ": what it has now counts. A slot, a riser or a seat is to blame"});
+    gpu.slot.lanes = known.lanes_now;
+  }
+}
 
 Result<TopologyDraft> draft_of(const std::vector<SmiMatrix>& matrices, const std::map<int, SmiGpu>& gpus) { return SmiTree(matrices, gpus).draft(); }
 

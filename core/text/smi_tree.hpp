@@ -14,4 +14,11 @@ namespace wireplan {
 //   PHB, NODE  one NUMA node;        SYS        different NUMA nodes;       NV#        NVLinks, and nothing about PCIe
 Result<TopologyDraft> draft_of(const std::vector<SmiMatrix>& matrices, const std::map<int, SmiGpu>& gpus);
 
+// Peer access as `topo -p2p` says: "01/10", a row for each of `gpus` GPUs, "" where no matrix speaks of it. Reading and writing must both
+// be allowed; the matrix n speaks of NVLink alone, a of atomics.
+std::string peer_matrix(const std::vector<SmiMatrix>& matrices, int gpus);
+
+// Names, sizes and slots that other outputs give; a slot the draft has already stays.
+void add_known(const std::map<int, SmiGpu>& gpus, TopologyDraft& draft);
+
 }  // namespace wireplan

@@ -520,6 +520,14 @@ TEST_CASE("XML: a vendor's file leaves out what the driver knows", "[topology]")
   CHECK(has(assumption(imported(system_of(eight), {"v100-32gb-sxm", ""}), "node.wiring.kind"), "none is drawn"));
 }
 
+TEST_CASE("XML: names and peer access may stand beside it", "[topology]") {
+  const std::string p2p = "\nnvidia-smi topo -p2p r\n GPU0 GPU1\nGPU0 X CNS\nGPU1 CNS X\n";
+  const Cluster c = imported("GPU 0: NVIDIA GeForce RTX 3090 (UUID: GPU-1)\n" + sample("rtx-3090-2x-x16x4.xml") + p2p);
+  CHECK(c.node.gpu.id == "rtx-3090-24gb");
+  CHECK(c.node.p2p == 0);
+  CHECK(assumption(c, "node.gpu").empty());
+}
+
 TEST_CASE("XML: what it says of links is checked", "[topology]") {
   const auto linked = [](int there, int back) {
     return system_of(gpu_of("0000:01:00.0", "<gpu dev=\"0\" sm=\"80\"><nvlink target=\"0000:02:00.0\" count=\"" + std::to_string(there) + "\" tclass=\"0x030200\"/></gpu>") +
