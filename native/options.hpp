@@ -42,6 +42,7 @@ struct Options {
   std::string gpus;                             // "0,1,4,5"
   bool svg = false;
   CollectiveOptions collectives;
+  std::string import_file, import_gpu, import_network;  // of topology import
 };
 
 struct Help { std::string text; };  // --help, --version: text for standard output

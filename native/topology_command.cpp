@@ -8,6 +8,7 @@
 #include "core/text/topology_svg.hpp"
 #include "native/files.hpp"
 #include "native/output.hpp"
+#include "native/topology_import.hpp"
 
 namespace wireplan {
 namespace {
@@ -60,11 +61,13 @@ void define_topology(CLI::App& app, Options& options) {
                "  wireplan topology show dgx-a100-80gb\n"
                "  wireplan topology show a100-80gb-pcie-4x-pairs --gpus 0,2\n"
                "  wireplan topology show dgx1-v100-16gb --svg");
+  define_topology_import(*topology, options);
 }
 
 int run_topology(const Options& options, const Presets& presets) {
   if (options.subcommand == "show") return run_show(options, presets);
-  return print_errors({Error{"command", "\"topology\"", "show", "topology needs a word on what to do: wireplan topology show CLUSTER"}}, options.json);
+  if (options.subcommand == "import") return run_topology_import(options, presets);
+  return print_errors({Error{"command", "\"topology\"", "show | import", "topology needs a word on what to do: wireplan topology show CLUSTER, or wireplan topology import FILE"}}, options.json);
 }
 
 }  // namespace wireplan

@@ -21,6 +21,7 @@ extern "C" {
      presets      {} -> all kinds; {"kind":"models"} -> {"kind","presets":[{"id","name",...}]}; with "id": that document
      parse_link   {"link":"#v=1&..."} -> {"plan","view","notes"}
      format_link  STATED -> {"link"}
+     import_topology  {"text":"<nvidia-smi topo -m, or an NCCL topology XML>", "gpu"?:id, "network"?:short-hand} -> the cluster
    The caller frees the result with wireplan_free. */
 char* wireplan_call(const char* command, const char* json);
 void wireplan_free(char* text);

@@ -134,4 +134,12 @@ Json write_cluster_part(const Cluster& cluster) {
   return j;
 }
 
+Json write_cluster(const Cluster& cluster) {
+  Json j = Json::object();
+  put(j, "schema", "wireplan.cluster/1");
+  j.update(write_cluster_part(cluster));
+  if (!j.contains("assumed")) put(j, "assumed", Json::array());
+  return j;
+}
+
 }  // namespace wireplan

@@ -12,4 +12,7 @@ namespace wireplan {
 Cluster read_cluster_part(ReadLog& log, const Json& json, const std::string& path, const Presets& presets);
 Json write_cluster_part(const Cluster& cluster);
 
+// The whole document, with its schema and its list of assumptions, be it empty.
+Json write_cluster(const Cluster& cluster);
+
 }  // namespace wireplan

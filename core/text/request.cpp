@@ -8,10 +8,12 @@
 #include "core/answer/explain.hpp"
 #include "core/text/answer_json.hpp"
 #include "core/text/collectives.hpp"
+#include "core/text/import_topology.hpp"
 #include "core/text/link.hpp"
 #include "core/text/placement_text.hpp"
 #include "core/text/plan_json.hpp"
 #include "core/text/preset_list.hpp"
+#include "core/text/read_cluster.hpp"
 #include "core/text/reader.hpp"
 #include "core/text/render.hpp"
 #include "core/text/topology_request.hpp"
@@ -249,6 +251,21 @@ Result<Json> answer_parse_link(const Json& request) {
   return j;
 }
 
+// {"text", "gpu"?, "network"?} -> the cluster document.
+Result<Json> answer_import_topology(const Json& request, const Presets& presets) {
+  if (Errors errors = unknown_keys(request, {"text", "gpu", "network"}); !errors.empty()) return errors;
+  if (!request.contains("text") || !request.at("text").is_string()) return wrong("text", request.contains("text") ? request.at("text") : Json(nullptr), "the text of a topology");
+  TopologyHints hints;
+  for (const auto& [key, hint] : {std::pair{"gpu", &hints.gpu}, {"network", &hints.network}}) {
+    if (!request.contains(key) || request.at(key).is_null()) continue;
+    if (!request.at(key).is_string()) return wrong(key, request.at(key), "a string, or null");
+    *hint = request.at(key).get<std::string>();
+  }
+  Result<Cluster> cluster = import_topology(request.at("text").get_ref<const std::string&>(), hints, presets);
+  if (!cluster) return cluster.errors();
+  return write_cluster(cluster.value());
+}
+
 Result<Json> answer_format_link(const Json& request, const Presets& presets) {
   Result<StatedPlan> stated = stated_plan(request, presets);
   if (!stated) return stated.errors();
@@ -320,7 +337,7 @@ Error not_built_yet(std::string_view command) {
 }
 
 Result<Json> answer(std::string_view command, const Json& request, const Presets& presets) {
-  constexpr std::array<std::string_view, 4> later = {"search", "import_topology", "import_nccl_tests", "import_config"};
+  constexpr std::array<std::string_view, 3> later = {"search", "import_nccl_tests", "import_config"};
   for (std::string_view name : later)
     if (command == name) return not_built_yet(command);
 
@@ -331,8 +348,9 @@ Result<Json> answer(std::string_view command, const Json& request, const Presets
   if (command == "format_link") return answer_format_link(request, presets);
   if (command == "collectives") return answer_collectives(request, presets);
   if (command == "topology") return answer_topology(request, presets);
+  if (command == "import_topology") return answer_import_topology(request, presets);
 
-  constexpr std::string_view names = "estimate | explain | compare | placement | render | collectives | topology | presets | parse_link | format_link";
+  constexpr std::string_view names = "estimate | explain | compare | placement | render | collectives | topology | presets | parse_link | format_link | import_topology";
   const bool needs_constants = command == "estimate" || command == "explain" || command == "compare" || command == "placement" || command == "render";
   if (!needs_constants)
     return Error{"", value_text(Json(command)), std::string(names), "there is no command " + value_text(Json(command)) + "; the commands are " + std::string(names)};

@@ -116,8 +116,13 @@ export const toMarkdown = (stated, options) => rendered("markdown", stated, opti
 /** The same as CSV: one line for each plan, every number at full precision, units in the header. */
 export const toCsv = (stated, options) => rendered("csv", stated, options);
 
+/**
+ * A machine's wiring as a cluster document, out of `nvidia-smi topo -m` (with its other outputs beside it) or an NCCL topology XML.
+ * {gpu, network} state what the text does not say; the rest stands under `assumed`.
+ */
+export const importTopology = (text, { gpu, network } = {}) => call("import_topology", { text, gpu, network });
+
 /** Not built yet. */
 export const search = async (plan, options, onProgress, signal) => call("search", { plan, options });
-export const importTopology = (text) => call("import_topology", { text });
 export const importNcclTests = (text) => call("import_nccl_tests", { text });
 export const importConfig = (text) => call("import_config", { text });

@@ -201,6 +201,18 @@ export interface Comparison {
   differences: { path: string; values: unknown[] }[];
 }
 
+/** A cluster document (wireplan.cluster/1), accepted as the `cluster` of a plan. */
+export interface Cluster {
+  schema: "wireplan.cluster/1";
+  nodes: number;
+  node: Record<string, unknown>;
+  network: string | Record<string, unknown> | null;
+  gpus_per_node: number;
+  rack_nodes: number | null;
+  profile: Record<string, unknown> | null;
+  assumed: { path: string; value: unknown; why: string }[];
+}
+
 export type Claim = "count" | "bound" | "estimate" | "measured";
 
 export interface Explanation {
@@ -324,9 +336,10 @@ export function formatLink(plan: Stated): string | Errors;
 export function toText(plan: Stated | Comparison, options?: TextOptions): string | Errors;
 export function toMarkdown(plan: Stated | Comparison, options?: TextOptions): string | Errors;
 export function toCsv(plan: Stated | Comparison, options?: TextOptions): string | Errors;
+/** From `nvidia-smi topo -m` or an NCCL topology XML; gpu: the id of a GPU, network: a short-hand such as "infiniband-8x400". */
+export function importTopology(text: string, hints?: { gpu?: string; network?: string }): Cluster | Errors;
 
 /** Not built yet: the answer is an error that says so. */
 export function search(plan: Stated, options?: object, onProgress?: (found: object) => void, signal?: AbortSignal): Promise<Errors>;
-export function importTopology(text: string): Errors;
 export function importNcclTests(text: string): Errors;
 export function importConfig(text: string): Errors;

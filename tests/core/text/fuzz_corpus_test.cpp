@@ -1,0 +1,38 @@
+// Every committed input of the fuzzers, through the same checks, without libFuzzer.
+#include <catch2/catch_test_macros.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "tests/fuzz/topology.hpp"
+#include "tests/fuzz/xml.hpp"
+#include "tests/support/files.hpp"
+
+using namespace wireplan;
+using namespace wireplan::testing;
+
+namespace {
+
+struct Corpus {
+  const char* folder;
+  std::string (*fault)(std::string_view);
+};
+// A line for each tests/fuzz/fuzz_<name>.cpp.
+const Corpus kCorpora[] = {{"topology", topology_fault}, {"xml", xml_fault}};
+
+}  // namespace
+
+TEST_CASE("the fuzzers' corpora hold", "[fuzz]") {
+  for (const Corpus& corpus : kCorpora) {
+    std::vector<std::string> files;
+    for (const auto& entry : std::filesystem::directory_iterator("tests/fuzz/corpus/" + std::string(corpus.folder))) files.push_back(entry.path().string());
+    std::sort(files.begin(), files.end());
+    CHECK(files.size() > 5);
+    for (const std::string& file : files) {
+      INFO(file);
+      CHECK(corpus.fault(file_text(file)) == "");
+    }
+  }
+}
