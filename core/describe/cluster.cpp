@@ -98,6 +98,7 @@ Errors validate(const Cluster& cluster, const std::string& prefix) {
                format_exact(cluster.nodes) + " nodes of " + format_exact(cluster.gpus_per_node) + " GPUs are " + format_exact(all) +
                    ". Nearest: " + format_exact(std::floor(kMaxGpus / cluster.gpus_per_node)) + " nodes");
   check.range("rack_nodes", cluster.rack_nodes, 0, kMaxNodes);
+  if (cluster.profile) append(errors, validate(*cluster.profile, joined_path(prefix, "profile")));
   if (counted && cluster.nodes > 1 && !cluster.network)
     check.fail(
         "network", "null", "<fabric>-<NICs per node>x<Gbit/s>, or an object",
