@@ -10,6 +10,7 @@
 #include "core/text/render_accuracy.hpp"
 #include "core/text/request.hpp"
 #include "native/files.hpp"
+#include "native/measurements.hpp"
 #include "native/options.hpp"
 #include "native/output.hpp"
 #include "native/reference_runs.hpp"
@@ -114,6 +115,8 @@ int run(const Options& options) {
   if (options.command == "compare") return run_compare(options, presets);
   if (options.command == "presets") return run_presets(options, presets);
   if (options.command == "accuracy") return run_accuracy(options, presets);
+  if (options.command == "import") return run_import(options, presets);
+  if (options.command == "validate") return run_validate(options, presets);
   return print_errors({not_built_yet(options.command)}, options.json);
 }
 

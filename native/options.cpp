@@ -9,6 +9,7 @@
 
 #include "core/text/json.hpp"
 #include "core/text/reader.hpp"
+#include "native/measurements.hpp"
 
 namespace wireplan {
 namespace {
@@ -20,16 +21,14 @@ constexpr const char* kPlanForms =
 struct Later {  // commands of the design that are not built yet
   const char *name, *arguments, *what;
 };
-constexpr std::array<Later, 10> kLater = {{
+constexpr std::array<Later, 8> kLater = {{
     {"search", "story", "find the layouts that fit and are fastest"},
     {"collectives", "dgx-a100-80gb --op all_reduce", "time against size of collectives on a wiring"},
     {"topology", "show dgx-a100-80gb", "detect, import or show the wiring of a machine"},
     {"measure", "--op all_reduce -b 1M -e 1G -f 2", "run collectives on this machine"},
-    {"validate", "--measure", "compare measured collectives with the prediction"},
     {"replay", "story", "run the communication of a plan on this machine"},
     {"fit", "story --max micro_batch_size", "the largest value of one field that still fits"},
     {"diagnose", "story", "what to change first"},
-    {"import", "config.json", "read models, topologies and measurements of other tools"},
     {"export", "story", "write a plan for other tools"},
 }};
 
@@ -107,6 +106,9 @@ void define(CLI::App& app, Options& options) {
                    "  wireplan accuracy\n"
                    "  wireplan accuracy --runs runs.jsonl --leave-out source\n"
                    "  wireplan accuracy --runs runs.jsonl --json");
+
+  define_import(app, options);
+  define_validate(app, options);
 
   for (const Later& later : kLater) {
     CLI::App* command = app.add_subcommand(later.name, std::string(later.what) + " (not built yet)");

@@ -25,6 +25,11 @@ struct Options {
   std::string preset_kind, preset_id;
   std::string runs_file;                        // of accuracy
   std::string leave_out;                        // source, machine or ""
+  std::vector<std::string> files;               // FILE… of import and validate
+  std::string cluster, op, import_as;           // --cluster, --op, --as
+  double tolerance = 0;                         // 0: the band of the prediction
+  std::string out_folder;
+  bool measure = false;
 };
 
 struct Help { std::string text; };  // --help, --version: text for standard output

@@ -7,6 +7,7 @@
 #include "core/answer/compare.hpp"
 #include "core/answer/explain.hpp"
 #include "core/text/answer_json.hpp"
+#include "core/text/import_request.hpp"
 #include "core/text/link.hpp"
 #include "core/text/plan_json.hpp"
 #include "core/text/preset_list.hpp"
@@ -275,7 +276,7 @@ Error not_built_yet(std::string_view command) {
 }
 
 Result<Json> answer(std::string_view command, const Json& request, const Presets& presets) {
-  constexpr std::array<std::string_view, 4> later = {"search", "import_topology", "import_nccl_tests", "import_config"};
+  constexpr std::array<std::string_view, 3> later = {"search", "import_topology", "import_config"};
   for (std::string_view name : later)
     if (command == name) return not_built_yet(command);
 
@@ -284,8 +285,10 @@ Result<Json> answer(std::string_view command, const Json& request, const Presets
   if (command == "presets") return answer_presets(request, presets);
   if (command == "parse_link") return answer_parse_link(request);
   if (command == "format_link") return answer_format_link(request, presets);
+  if (command == "import_nccl_tests") return answer_import_nccl_tests(request);
+  if (command == "import_nccl_log") return answer_import_nccl_log(request, presets);
 
-  constexpr std::string_view names = "estimate | explain | compare | render | presets | parse_link | format_link";
+  constexpr std::string_view names = "estimate | explain | compare | render | presets | parse_link | format_link | import_nccl_tests | import_nccl_log";
   const bool needs_constants = command == "estimate" || command == "explain" || command == "compare" || command == "render";
   if (!needs_constants)
     return Error{"", value_text(Json(command)), std::string(names), "there is no command " + value_text(Json(command)) + "; the commands are " + std::string(names)};

@@ -162,8 +162,30 @@ export function toText(plan: Stated | Comparison, options?: TextOptions): string
 export function toMarkdown(plan: Stated | Comparison, options?: TextOptions): string | Errors;
 export function toCsv(plan: Stated | Comparison, options?: TextOptions): string | Errors;
 
+/** Measurements of a machine (wireplan.profile/1): the `profile` of a cluster. */
+export interface Profile {
+  schema: "wireplan.profile/1";
+  machine: string | null;
+  date: string | null;
+  software: unknown;
+  collectives: {
+    op: string;
+    ranks: number;
+    nodes: number;
+    gpus: number[] | null;
+    dtype: string | null;
+    launch: "process-per-gpu" | "single-process" | null;
+    points: [size_bytes: number, time_s: number][];
+  }[];
+  gemm: { dtype: string | null; m: number; n: number; k: number; flops_per_s: number }[];
+  hbm_bytes_per_s: number | null;
+  fit: { op: string; link_class: string | null; latency_s: number; bytes_per_s: number }[];
+}
+
+/** A log of nccl-tests, text or the file of -J; `op` for tables that do not say what they measured. */
+export function importNcclTests(text: string, hints?: { op?: string }): { profile: Profile; gpus: string[]; notes: Note[] } | Errors;
+
 /** Not built yet: the answer is an error that says so. */
 export function search(plan: Stated, options?: object, onProgress?: (found: object) => void, signal?: AbortSignal): Promise<Errors>;
 export function importTopology(text: string): Errors;
-export function importNcclTests(text: string): Errors;
 export function importConfig(text: string): Errors;

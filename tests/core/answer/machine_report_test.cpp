@@ -57,11 +57,11 @@ MachineCurve healthy(const std::string& id, std::string_view link_class) {
   return c;
 }
 
-// T(S) of the fault from the healthy time: `late` seconds at the start, and everything beyond the start `times` as long.
+// T(S) of the fault from the healthy time: `late` seconds at the start, and beyond 4 KiB everything above the start `times` as long.
 void slow_down(MachineCurve& c, double late, double times) {
   double t0 = c.predicted.front().value.value;
   for (const auto& p : c.predicted) t0 = std::min(t0, p.value.value);
-  for (std::size_t i = 0; i < c.measured.size(); ++i) c.measured[i].time = Seconds(t0 + late + (c.predicted[i].value.value - t0) * times);
+  for (std::size_t i = 0; i < c.measured.size(); ++i) c.measured[i].time = Seconds(t0 + late + (c.predicted[i].value.value - t0) * (c.measured[i].size.value > 4096 ? times : 1));
 }
 
 std::string rules_of(const std::vector<MachineCurve>& curves) {
