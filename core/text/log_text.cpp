@@ -108,19 +108,24 @@ std::size_t message_start(std::string_view line) {
   std::size_t start = npos;
   for (const std::string_view mark : {"NCCL INFO", "NCCL WARN", "NCCL TRACE", "NCCL ERROR"}) start = std::min(start, line.find(mark));
   if (start == npos) return npos;
-  // "[0] ", then the word before it.
+  // In front of it "[0]", in front of that host, process and thread; a warning has "socket.c:446" between.
   std::string_view before = line.substr(0, start);
   const auto drop_blanks = [&] { while (before.ends_with(' ')) before.remove_suffix(1); };
+  const auto drop_word = [&] {
+    drop_blanks();
+    const std::size_t blank = before.rfind(' ');
+    const std::string_view word = before.substr(blank == npos ? 0 : blank + 1);
+    if (holds(word, ":")) before = before.substr(0, before.size() - word.size());
+  };
+  drop_blanks();
+  if (!before.ends_with(']')) drop_word();
   drop_blanks();
   if (before.ends_with(']')) {
     const std::size_t open = before.rfind('[');
     if (open == npos) return before.size();
     before = before.substr(0, open);
-    drop_blanks();
+    drop_word();
   }
-  const std::size_t blank = before.rfind(' ');
-  const std::string_view word = before.substr(blank == npos ? 0 : blank + 1);
-  if (holds(word, ":")) before = before.substr(0, before.size() - word.size());
   return before.size();
 }
 

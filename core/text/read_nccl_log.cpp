@@ -123,7 +123,7 @@ class LogReader {
   }
 
   static int stated_size(std::string_view text) {
-    if (!holds(text, "comm 0x") || holds(text, "Destroy") || holds(text, "Abort")) return 0;
+    if (!holds(text, "comm 0x") || !holds(text, " rank ") || holds(text, "Destroy") || holds(text, "Abort")) return 0;
     auto n = number_behind(text, " nranks ");
     if (!n) n = number_behind(text, " nRanks ");
     return n && *n <= kMostRanks ? static_cast<int>(*n) : 0;

@@ -27,7 +27,7 @@ class TextReader {
   NcclTestsLog log;
 
   void read(std::string_view text) {
-    while (std::optional<std::string> line = next_line(text)) take(*line);
+    while (std::optional<std::string> line = next_line(text)) take(std::move(*line));
     close();
   }
 
@@ -61,7 +61,9 @@ class TextReader {
     now_ = std::move(next);
   }
 
-  void take(const std::string& line) {
+  void take(std::string line) {
+    // What Open MPI puts in front may touch a long number: "[1,0]<stdout>:137438953472".
+    if (const std::size_t mark = line.find("<stdout>:"); mark != std::string::npos && mark < 40) line.erase(0, mark + 9);
     const std::size_t message = message_start(line);
     if (message != std::string::npos) {
       if (log.nccl.empty()) take_version(line);

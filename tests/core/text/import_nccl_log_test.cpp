@@ -119,6 +119,10 @@ TEST_CASE("older forms: NCCL 2.4 to 2.20", "[text]") {
   CHECK(rate.choices[0].algorithm == Algorithm::tree);
   CHECK(rate.choices[0].time == 11.5e-6);
   CHECK(rate.choices[1].protocol == Protocol::simple);
+  // RCCL names the communicator behind the way.
+  const NcclLog amd = log_of(head + line(0, "Channel 00 : 0[e3000] -> 1[c3000] via P2P/IPC comm 0x7f53bc000e50 nRanks 04"));
+  REQUIRE(amd.transports.size() == 1);
+  CHECK(amd.transports[0].via == "P2P/IPC");
   CHECK(log_of(head + line(0, "2 coll channels, 4 p2p channels, 2 p2p channels per peer")).nvls == -1);
 }
 

@@ -154,6 +154,7 @@ TEST_CASE("what launchers and terminals put around a log", "[text]") {
   const std::pair<const char*, std::string> rows[] = {
       {"plain", log},
       {"Open MPI", decorated([](std::string l) { return "[1,0]<stdout>:" + l; })},
+      {"Open MPI, no blank", decorated([](std::string l) { return "[1,0]<stdout>:" + l.substr(l.find_first_not_of(' ')); })},
       {"srun", decorated([](std::string l) { return "0: " + l; })},
       {"pod", decorated([](std::string l) { return "nccl-test-launcher-x7k2p " + l; })},
       {"timestamps", decorated([](std::string l) { return "2025-03-04T05:06:07.123456789Z " + l; })},
@@ -181,6 +182,10 @@ TEST_CASE("messages of NCCL between rows and within them", "[text]") {
              "node0:3442:3450 [0] NCCL INFO Connected all rings\n"
              "    47.38   22.13   33.20      0node0:3442:3442 [0] NCCL WARN slow\n    46.11   22.74   34.11      0\n"
              "     4194304       1048576     float     sum      -1    96.20   43.60   65.40      0    95.01   44.15   66.22      0\n");
+  const ImportedMeasurements warned = imported(
+      head + "     1048576        262144     float     sum      -1\nnode0:1:2 [0] NCCL INFO x\n" + kRows +
+      "     8388608       2097152     float     sum      -1 node0:1884:2346 [0] socket.c:446 NCCL WARN wrong type\n   150.00   55.92   83.89      0   151.00   55.55   83.33      0\n");
+  CHECK(points_of(warned.profile.curves.at(0)) == "1048576 4.738e-5 4194304 9.62e-5 8388608 0.00015");
   INFO(notes_of(within));
   CHECK(points_of(within.profile.curves.at(0)) == "1048576 4.738e-5 4194304 9.62e-5");
 }
