@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <utility>
 
 #include "core/base/format.hpp"
+#include "core/base/sort.hpp"
 
 namespace wireplan {
 namespace {
@@ -43,10 +43,18 @@ double ranks_by_ratio(const NcclTestsTable& t, Collective c) {
   return rounded <= 64 && std::fabs(n - rounded) < 0.3 ? rounded : 0;
 }
 
-template <class Key>
-std::size_t count_distinct(std::vector<Key> keys) {
-  std::sort(keys.begin(), keys.end());
-  return static_cast<std::size_t>(std::unique(keys.begin(), keys.end()) - keys.begin());
+struct Counts {
+  int distinct = 0, most = 0;  // different keys, times the commonest one stands there
+};
+Counts counts_of(std::vector<std::string> keys) {
+  sort(keys);
+  Counts counts;
+  for (std::size_t i = 0, run = 0; i < keys.size(); ++i) {
+    run = i > 0 && keys[i] == keys[i - 1] ? run + 1 : 1;
+    counts.distinct += run == 1;
+    counts.most = std::max(counts.most, static_cast<int>(run));
+  }
+  return counts;
 }
 
 NcclTestsPlace place_by_devices(const NcclTestsTable& t) {
@@ -58,32 +66,25 @@ NcclTestsPlace place_by_devices(const NcclTestsTable& t) {
   for (const auto& d : t.devices)
     if (d.group == 0) members.push_back(d);
   if (members.empty()) return p;
-  std::vector<std::string> hosts, pids;
-  std::vector<std::pair<std::string, int>> places;
+  std::vector<std::string> hosts, pids, places;
   int highest = 0;
   for (const auto& d : members) {
     highest = std::max(highest, d.rank + 1);
     hosts.push_back(d.host);
     pids.push_back(d.host + ' ' + d.pid);
-    places.emplace_back(d.host, d.device);
+    places.push_back(d.host + ' ' + std::to_string(d.device));
   }
   p.ranks = groups > 1 ? static_cast<int>(members.size()) : highest;
   if (groups > 1) p.notes.push_back("its ranks ran as " + std::to_string(groups) + " groups at once: the curve is that of one group beside the others");
-  const std::size_t named = count_distinct(hosts), different = count_distinct(places);
-  p.nodes = static_cast<int>(named);
+  const int named = counts_of(hosts).distinct;
+  p.nodes = named;
   // Hosts that were renamed to one name: the same device turns up once for each of them.
-  if (named == 1 && different < members.size()) {
-    std::sort(places.begin(), places.end());
-    int most = 1, run = 1;
-    for (std::size_t i = 1; i < places.size(); ++i) {
-      run = places[i] == places[i - 1] ? run + 1 : 1;
-      most = std::max(most, run);
-    }
+  if (const int most = counts_of(places).most; named == 1 && most > 1) {
     p.nodes = most;
     p.notes.push_back("it lists one host name, yet device " + std::to_string(members.front().device) + " more than once: taken as " + std::to_string(most) + " nodes");
   }
-  const std::size_t processes = count_distinct(pids);
-  if (members.size() > 1) p.launch = processes == members.size() ? "process-per-gpu" : "single-process";
+  const int processes = counts_of(pids).distinct;
+  if (members.size() > 1) p.launch = processes == static_cast<int>(members.size()) ? "process-per-gpu" : "single-process";
   if (p.nodes == 1 && static_cast<int>(members.size()) == p.ranks && !t.has_visible_devices && groups <= 1)
     for (const auto& d : members) p.gpus.push_back(d.device);
   if (static_cast<int>(members.size()) < p.ranks && groups <= 1)
