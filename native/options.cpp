@@ -11,6 +11,7 @@
 #include "core/text/reader.hpp"
 #include "native/collectives_command.hpp"
 #include "native/topology_command.hpp"
+#include "native/measurements.hpp"
 
 namespace wireplan {
 namespace {
@@ -22,14 +23,12 @@ constexpr const char* kPlanForms =
 struct Later {  // commands of the design that are not built yet
   const char *name, *arguments, *what;
 };
-constexpr std::array<Later, 8> kLater = {{
+constexpr std::array<Later, 6> kLater = {{
     {"search", "story", "find the layouts that fit and are fastest"},
     {"measure", "--op all_reduce -b 1M -e 1G -f 2", "run collectives on this machine"},
-    {"validate", "--measure", "compare measured collectives with the prediction"},
     {"replay", "story", "run the communication of a plan on this machine"},
     {"fit", "story --max micro_batch_size", "the largest value of one field that still fits"},
     {"diagnose", "story", "what to change first"},
-    {"import", "config.json", "read models, topologies and measurements of other tools"},
     {"export", "story", "write a plan for other tools"},
 }};
 
@@ -116,6 +115,8 @@ void define(CLI::App& app, Options& options) {
 
   define_topology(app, options);
   define_collectives(app, options);
+  define_import(app, options);
+  define_validate(app, options);
 
   for (const Later& later : kLater) {
     CLI::App* command = app.add_subcommand(later.name, std::string(later.what) + " (not built yet)");

@@ -38,11 +38,16 @@ struct Options {
   std::string runs_file;                        // of accuracy
   std::string leave_out;                        // source, machine or ""
   std::string subcommand;                       // of topology
-  std::string cluster;                          // CLUSTER
+  std::string cluster;                          // CLUSTER, --cluster
   std::string gpus;                             // "0,1,4,5"
   bool svg = false;
   CollectiveOptions collectives;
   std::string import_file, import_gpu, import_network;  // of topology import
+  std::vector<std::string> files;               // FILE… of import and validate
+  std::string op, import_as;                    // --op, --as
+  double tolerance = 0;                         // 0: the band of the prediction
+  std::string out_folder;
+  bool measure = false;
 };
 
 struct Help { std::string text; };  // --help, --version: text for standard output

@@ -95,7 +95,7 @@ void note_depth(const Plan& p, const Estimate& e, Notes& n) {
   if (t.load == Load::rank0) n.info("training.load", "the whole model that rank 0 builds in host memory is not counted");
   if (p.cluster.network && p.cluster.network->shorthand.empty())
     n.warning("cluster.network", "latency_s and rail_optimized are carried but not used yet: latency is that of the fabric");
-  if (!p.cluster.profile.empty()) n.warning("cluster.profile", "is carried but not used yet: times come from formulas");
+  if (p.cluster.profile) n.warning("cluster.profile", "is carried but not used yet: times come from formulas");
   if (t.sequence_length_mean) n.warning("training.sequence_length_mean", "is carried but not used yet: every sequence counts at its full length");
   const std::string engine = std::string(name_of(p.parallel.framework)) + " with data_sharding " + std::string(name_of(p.parallel.data_sharding));
   if (t.offload.parameters && e.memory.states.parameters.value > 0) n.warning("training.offload.parameters", "has no effect: " + engine + " does not offload parameters");

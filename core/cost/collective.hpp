@@ -49,8 +49,12 @@ CollectiveCall collective_formula(const PreparedCluster& cluster, const RingOnWi
 // Whether NCCL, or the tuner that comes with the fabric, takes trees between nodes.
 bool takes_trees(const PreparedCluster& cluster, const RingOnWiring& ring, Collective collective);
 
-// One call among the groups whose rings `ring` describes: the formula times what measured tables say. ranks < 2: all zero.
+// One call among the groups whose rings `ring` describes: the formula times what measured tables say, and what the cluster's
+// profile says over both. ranks < 2: all zero.
 // Kind: estimate; its band is how far off such figures were on sources they were not fitted on.
 CollectiveCall collective_call(const PreparedCluster& cluster, const RingOnWiring& ring, Collective collective, int ranks, Bytes size);
+
+// The same on any machine of the kind, without what the user measured on his own.
+CollectiveCall usual_call(const PreparedCluster& cluster, const RingOnWiring& ring, Collective collective, int ranks, Bytes size);
 
 }  // namespace wireplan

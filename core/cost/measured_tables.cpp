@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/base/math.hpp"
+#include "core/base/sort.hpp"
 
 namespace wireplan {
 namespace {
@@ -26,15 +27,25 @@ struct Asked {
   double log2_size, log2_ranks, log2_nodes;
   bool by_tree;
 
-  double formula(double log2_of_size) const {
-    return collective_formula(cluster, ring, collective, ranks, Bytes(power(2, log2_of_size))).time.value.value;
+  bool is_own = false;  // asks the profile
+
+  // What residuals of the tables are against.
+  double expected(double log2_of_size) const {
+    const Bytes at(power(2, log2_of_size));
+    return (is_own ? usual_call(cluster, ring, collective, ranks, at) : collective_formula(cluster, ring, collective, ranks, at)).time.value.value;
   }
 };
+
+// Of a curve that does not say which GPUs it was measured on nothing is known.
+bool is_same_set(const std::vector<int>& gpus, std::vector<int> order) {
+  sort(order);
+  return gpus.empty() || gpus == order;
+}
 
 double distance(const Asked& a, const MeasuredTable& t) {
   double d = between(a.collective, t.collective) + std::fabs(a.log2_ranks - t.log2_ranks) * (a.ring.nodes == t.nodes ? 1 : 0.5) +
              0.7 * std::fabs(a.log2_nodes - t.log2_nodes);
-  if (t.machine != a.cluster.machine()) d += kOtherMachine;
+  if (a.is_own ? !is_same_set(t.gpus, a.ring.order) : t.machine != a.cluster.machine()) d += kOtherMachine;
   return d;
 }
 
@@ -45,7 +56,7 @@ double residual_at(const Asked& a, const MeasuredTable& t, double d) {
   if (at >= p.back().log2_size) {
     r = p.back().residual;
     if (at > p.back().log2_size) {
-      const double end = a.formula(p.back().log2_size), here = a.formula(at);
+      const double end = a.expected(p.back().log2_size), here = a.expected(at);
       if (here > 0) r = natural_log(std::max(0.2, 1 + (exponential(r) - 1) * end / here));
     }
   } else if (at <= p.front().log2_size) {
@@ -76,6 +87,19 @@ void smooth(std::vector<MeasuredCurve::Point>& points) {
     for (std::size_t n = 0; n < pool.count; ++n) points[i++].time = Seconds(exponential(pool.sum / static_cast<double>(pool.count)));
 }
 
+MeasuredTable table_of(const PreparedCluster& cluster, const RingOnWiring& ring, Collective collective, int ranks) {
+  MeasuredTable t;
+  t.class_row = ring.class_row;
+  t.fabric_row = ring.nodes > 1 ? ring.fabric_row : -1;
+  t.by_tree = ring.nodes > 1 && takes_trees(cluster, ring, collective);
+  t.collective = collective;
+  t.ranks = ranks;
+  t.nodes = ring.nodes;
+  t.log2_ranks = log2_of(ranks);
+  t.log2_nodes = log2_of(ring.nodes);
+  return t;
+}
+
 }  // namespace
 
 std::vector<MeasuredTable> measured_tables(const std::vector<CollectiveRun>& runs, const LinkConstants& constants) {
@@ -83,15 +107,7 @@ std::vector<MeasuredTable> measured_tables(const std::vector<CollectiveRun>& run
   for (const CollectiveRun& run : runs) {
     const PreparedCluster cluster = prepare(run, constants);
     const RingOnWiring ring = ring_on_wiring(cluster, group_of(run));
-    MeasuredTable t;
-    t.class_row = ring.class_row;
-    t.fabric_row = ring.nodes > 1 ? ring.fabric_row : -1;
-    t.by_tree = ring.nodes > 1 && takes_trees(cluster, ring, run.collective);
-    t.collective = run.collective;
-    t.ranks = run.gpus;
-    t.nodes = ring.nodes;
-    t.log2_ranks = log2_of(run.gpus);
-    t.log2_nodes = log2_of(ring.nodes);
+    MeasuredTable t = table_of(cluster, ring, run.collective, run.gpus);
     t.machine = run.cluster.node.id;
     t.source = run.source;
     std::vector<MeasuredCurve::Point> points;
@@ -108,19 +124,43 @@ std::vector<MeasuredTable> measured_tables(const std::vector<CollectiveRun>& run
   return tables;
 }
 
-std::optional<TableAnswer> ask_tables(const PreparedCluster& cluster, const RingOnWiring& ring, Collective collective, int ranks, Bytes size) {
-  const std::vector<MeasuredTable>& tables = cluster.constants->tables;
-  if (tables.empty() || size.value <= 0) return std::nullopt;
-  const Asked asked{cluster, ring, collective, ranks, size, log2_of(size.value), log2_of(ranks), log2_of(ring.nodes),
-                    ring.nodes > 1 && takes_trees(cluster, ring, collective)};
-  const int fabric = ring.nodes > 1 ? ring.fabric_row : -1;
+std::vector<MeasuredTable> profile_tables(const PreparedCluster& cluster, const Profile& profile) {
+  std::vector<MeasuredTable> tables;
+  for (const MeasuredCurve& curve : profile.curves) {
+    const int per_node = (curve.ranks + curve.nodes - 1) / curve.nodes;
+    std::vector<int> gpus = curve.gpus.empty() ? used_gpus(*cluster.cluster, per_node) : curve.gpus;
+    const bool has_all = static_cast<int>(gpus.size()) == per_node && std::all_of(gpus.begin(), gpus.end(), [&](int g) { return g < cluster.gpus; });
+    if (!has_all || (curve.nodes > 1 && !cluster.cluster->network)) continue;
+    const RingOnWiring ring = ring_on_wiring(cluster, single_group(curve.ranks, curve.nodes, gpus));
+    MeasuredTable t = table_of(cluster, ring, curve.collective, curve.ranks);
+    t.gpus = curve.gpus;
+    sort(t.gpus);
+    std::vector<MeasuredCurve::Point> points = curve.points;
+    smooth(points);
+    for (const MeasuredCurve::Point& p : points) {
+      const double usual = usual_call(cluster, ring, curve.collective, curve.ranks, p.size).time.value.value;
+      if (usual > 0) t.points.push_back({log2_of(p.size.value), natural_log(p.time.value / usual)});
+    }
+    if (!t.points.empty()) tables.push_back(std::move(t));
+  }
+  return tables;
+}
+
+namespace {
+
+std::optional<TableAnswer> ask(const Asked& asked, const std::vector<MeasuredTable>& tables) {
+  const int fabric = asked.ring.nodes > 1 ? asked.ring.fabric_row : -1;
   std::optional<TableAnswer> answer;
   double weights = 0, sum = 0, from = 0, to = 0;  // sizes of the nearest tables
   for (const MeasuredTable& t : tables) {
-    if (t.class_row != ring.class_row || t.fabric_row != fabric) continue;
-    if (t.collective == collective && t.by_tree != asked.by_tree) continue;
+    if (t.class_row != asked.ring.class_row || t.fabric_row != fabric) continue;
+    if (t.collective == asked.collective && t.by_tree != asked.by_tree) continue;
     const double d = distance(asked, t);
     if (d > kFarthest) continue;
+    if (asked.is_own && answer && (answer->distance == 0) != (d == 0)) {
+      if (d > 0) continue;
+      weights = sum = 0;
+    }
     const double outside = std::max({0.0, t.points.front().log2_size - asked.log2_size, asked.log2_size - t.points.back().log2_size});
     const double w = exponential(-(d + 0.25 * outside) / kWidth) * std::min(1.0, static_cast<double>(t.points.size()) / 6);
     weights += w;
@@ -134,6 +174,24 @@ std::optional<TableAnswer> ask_tables(const PreparedCluster& cluster, const Ring
   }
   if (answer && weights > 0) answer->residual = sum / weights;
   return answer;
+}
+
+std::optional<TableAnswer> ask(const PreparedCluster& cluster, const RingOnWiring& ring, Collective collective, int ranks, Bytes size, bool is_own) {
+  const std::vector<MeasuredTable>& tables = is_own ? cluster.own_tables : cluster.constants->tables;
+  if (tables.empty() || size.value <= 0) return std::nullopt;
+  return ask({cluster, ring, collective, ranks, size, log2_of(size.value), log2_of(ranks), log2_of(ring.nodes),
+              ring.nodes > 1 && takes_trees(cluster, ring, collective), is_own},
+             tables);
+}
+
+}  // namespace
+
+std::optional<TableAnswer> ask_tables(const PreparedCluster& cluster, const RingOnWiring& ring, Collective collective, int ranks, Bytes size) {
+  return ask(cluster, ring, collective, ranks, size, false);
+}
+
+std::optional<TableAnswer> ask_profile(const PreparedCluster& cluster, const RingOnWiring& ring, Collective collective, int ranks, Bytes size) {
+  return ask(cluster, ring, collective, ranks, size, true);
 }
 
 }  // namespace wireplan

@@ -27,4 +27,10 @@ struct TableAnswer {
 // Source: constants chosen on [published-nccl-tests] with each source left out in turn; flat around these values.
 std::optional<TableAnswer> ask_tables(const PreparedCluster& cluster, const RingOnWiring& ring, Collective collective, int ranks, Bytes size);
 
+// The curves of a profile as tables against usual_call() of the same cluster; those of more GPUs or nodes than it has are left out.
+std::vector<MeasuredTable> profile_tables(const PreparedCluster& cluster, const Profile& profile);
+
+// The same question put to the cluster's own tables; a curve of the same operation and ranks alone counts where there is one.
+std::optional<TableAnswer> ask_profile(const PreparedCluster& cluster, const RingOnWiring& ring, Collective collective, int ranks, Bytes size);
+
 }  // namespace wireplan

@@ -27,7 +27,8 @@ struct MeasuredTable {
   Collective collective = Collective::all_reduce;
   int ranks = 2, nodes = 1;
   double log2_ranks = 1, log2_nodes = 0;
-  std::string machine, source;  // machine: id of the node, or of a user's profile
+  std::string machine, source;  // machine: id of the node
+  std::vector<int> gpus;        // of a profile, sorted; empty: not stated
   std::vector<Point> points;    // sizes ascending
 };
 
@@ -123,6 +124,7 @@ struct PreparedCluster {
   int gpus = 0;                          // the first of the node, up to the last that is used
   const std::string& machine() const { return cluster->node.id; }
   CollectiveSwitches switches;           // may be set after prepare()
+  std::vector<MeasuredTable> own_tables; // of the cluster's profile
   bool switched = false;                 // every pair of used ones meets in the NVSwitch alone: any subset is as good as any other
   const Route& route(int from, int to) const {
     return routes[static_cast<std::size_t>(from) * static_cast<std::size_t>(gpus) + static_cast<std::size_t>(to)];

@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "core/base/sort.hpp"
+#include "core/cost/measured_tables.hpp"
 #include "core/cost/wiring_rates.hpp"
 
 namespace wireplan {
@@ -208,6 +209,7 @@ PreparedCluster prepare(const Cluster& cluster, const LinkConstants& constants) 
   for (int gpu : cluster.gpus) prepared.gpus = std::min(gpus, std::max(prepared.gpus, gpu + 1));
   Routes(cluster, prepared).find_all();
   prepared.lasting = std::make_shared<const WiringGraph>(prepared.graph);
+  if (cluster.profile) prepared.own_tables = profile_tables(prepared, *cluster.profile);
   return prepared;
 }
 

@@ -130,6 +130,7 @@ Errors validate(const Cluster& cluster, const std::string& prefix) {
                    ". Nearest: " + format_exact(std::floor(kMaxGpus / cluster.gpus_per_node)) + " nodes");
   if (!cluster.gpus.empty() && gpus >= 1 && gpus <= kMaxGpusPerNode) check_gpus(check, cluster);
   check.range("rack_nodes", cluster.rack_nodes, 0, kMaxNodes);
+  if (cluster.profile) append(errors, validate(*cluster.profile, joined_path(prefix, "profile")));
   if (counted && cluster.nodes > 1 && !cluster.network)
     check.fail(
         "network", "null", "<fabric>-<NICs per node>x<Gbit/s>, or an object",

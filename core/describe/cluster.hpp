@@ -8,6 +8,7 @@
 #include "core/base/error.hpp"
 #include "core/describe/gpu.hpp"
 #include "core/describe/model.hpp"
+#include "core/describe/profile.hpp"
 #include "core/describe/wiring.hpp"
 
 namespace wireplan {
@@ -59,7 +60,7 @@ struct Cluster {
   int gpus_per_node = 0;  // GPUs used of each node; filled in by reading (default all)
   std::vector<int> gpus;  // which ones, in the order in which GPU indices count them (as CUDA_VISIBLE_DEVICES); empty: null, the first ones
   int rack_nodes = 0;     // hosts per NVLink domain, 0: null
-  std::string profile;  // the user's own measurements, wireplan.profile/1 as JSON text, carried unchanged; "" for null
+  std::optional<Profile> profile;  // the user's own measurements of this cluster
   std::vector<Assumption> assumed;
   friend bool operator==(const Cluster&, const Cluster&) = default;
 };

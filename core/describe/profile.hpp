@@ -48,7 +48,7 @@ struct Profile {
   friend bool operator==(const Profile&, const Profile&) = default;
 };
 
-// Limits: 2 to 100,000 ranks, 1 to 10,000 points a curve, sizes 1 to 1e15 bytes, times above 0 and below 1e6 s.
+// Limits: 1,000 curves, 2 to 100,000 ranks, 1 to 10,000 points a curve, sizes 1 to 1e15 bytes and rising, times 1e-9 to 1e6 s.
 Errors validate(const Profile& profile, const std::string& prefix);
 
 }  // namespace wireplan

@@ -59,7 +59,7 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
-std::vector<std::string_view> words_of(std::string_view line) {
+std::vector<std::string_view> split_cells(std::string_view line) {
   std::vector<std::string_view> words;
   for (std::size_t i = 0; i < line.size();) {
     const auto is_blank = [&](std::size_t k) { return line[k] == ' ' || line[k] == '\t' || line[k] == '|'; };
@@ -90,7 +90,7 @@ std::string lower(std::string_view text) {
 
 bool contains(std::string_view text, std::string_view word) { return text.find(word) != std::string_view::npos; }
 
-std::optional<int> whole_number(std::string_view text) {
+std::optional<int> small_number(std::string_view text) {
   const bool hex = text.substr(0, 2) == "0x" || text.substr(0, 2) == "0X";
   if (hex) text.remove_prefix(2);
   if (text.empty() || text.size() > (hex ? 7u : 9u)) return std::nullopt;

@@ -15,13 +15,13 @@ std::string plain_capture(std::string_view text);
 bool is_binary(std::string_view text);
 
 std::vector<std::string_view> lines_of(std::string_view text);
-std::vector<std::string_view> words_of(std::string_view line);  // between blanks; also '|', which Markdown puts around cells
+std::vector<std::string_view> split_cells(std::string_view line);  // between blanks; also '|', which Markdown puts around cells
 std::string_view trimmed(std::string_view text);
 std::string lower(std::string_view text);
 bool contains(std::string_view text, std::string_view word);
 
 // A whole number of at most nine digits and nothing else; with a leading 0x as hexadecimal.
-std::optional<int> whole_number(std::string_view text);
+std::optional<int> small_number(std::string_view text);
 
 // What may be shown of a name a stranger chose: printable ASCII, at most `most` characters.
 std::string shown_name(std::string_view text, std::size_t most = 64);

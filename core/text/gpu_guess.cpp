@@ -46,7 +46,7 @@ Name name_of_gpu(std::string_view text) {
       ++i;
     }
     if (is_cut && i + 1 >= words.size()) name.beginning = word;
-    else if (is_memory(word)) name.memory_gb = whole_number(std::string_view(word).substr(0, word.size() - 2)).value_or(0);
+    else if (is_memory(word)) name.memory_gb = small_number(std::string_view(word).substr(0, word.size() - 2)).value_or(0);
     else if (is_form(word)) name.form = word;
     else if (!is_hbm(word) && std::find(std::begin(kMakers), std::end(kMakers), word) == std::end(kMakers)) name.words.push_back(word);
     if (is_hbm(word) && name.form.empty()) name.form = "sxm";  // "H100 80GB HBM3": only modules are named by their memory

@@ -3,6 +3,7 @@
 #include "core/text/plan_json.hpp"
 #include "core/text/read_network.hpp"
 #include "core/text/read_node.hpp"
+#include "core/text/read_profile.hpp"
 
 namespace wireplan {
 namespace {
@@ -97,7 +98,7 @@ Cluster read_cluster_part(ReadLog& log, const Json& json, const std::string& pat
     r.fail("rack_nodes", 0, "null, or 1 and more", r.path("rack_nodes") + " 0 holds no node. Nearest: null");
   if (const Json* profile = r.stated("profile")) {
     if (profile->is_object())
-      cluster.profile = dump_json_compact(*profile);
+      cluster.profile = read_profile_part(log, *profile, r.path("profile"));
     else
       r.fail_type("profile", *profile, "null, or a profile document");
   }
@@ -125,11 +126,7 @@ Json write_cluster_part(const Cluster& cluster) {
   put(j, "gpus_per_node", cluster.gpus_per_node);
   if (!cluster.gpus.empty()) put(j, "gpus", Json(cluster.gpus));
   put_or_null(j, "rack_nodes", cluster.rack_nodes);
-  put(j, "profile", nullptr);
-  if (!cluster.profile.empty()) {
-    Result<Json> profile = parse_json(cluster.profile);
-    if (profile) put(j, "profile", std::move(profile.value()));
-  }
+  put(j, "profile", cluster.profile ? write_profile(*cluster.profile) : Json(nullptr));
   if (!cluster.assumed.empty()) put(j, "assumed", write_assumed(cluster.assumed));
   return j;
 }

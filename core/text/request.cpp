@@ -8,6 +8,7 @@
 #include "core/answer/explain.hpp"
 #include "core/text/answer_json.hpp"
 #include "core/text/collectives.hpp"
+#include "core/text/import_request.hpp"
 #include "core/text/import_topology.hpp"
 #include "core/text/link.hpp"
 #include "core/text/placement_text.hpp"
@@ -337,7 +338,7 @@ Error not_built_yet(std::string_view command) {
 }
 
 Result<Json> answer(std::string_view command, const Json& request, const Presets& presets) {
-  constexpr std::array<std::string_view, 3> later = {"search", "import_nccl_tests", "import_config"};
+  constexpr std::array<std::string_view, 2> later = {"search", "import_config"};
   for (std::string_view name : later)
     if (command == name) return not_built_yet(command);
 
@@ -348,9 +349,11 @@ Result<Json> answer(std::string_view command, const Json& request, const Presets
   if (command == "format_link") return answer_format_link(request, presets);
   if (command == "collectives") return answer_collectives(request, presets);
   if (command == "topology") return answer_topology(request, presets);
+  if (command == "import_nccl_tests") return answer_import_nccl_tests(request);
+  if (command == "import_nccl_log") return answer_import_nccl_log(request, presets);
   if (command == "import_topology") return answer_import_topology(request, presets);
 
-  constexpr std::string_view names = "estimate | explain | compare | placement | render | collectives | topology | presets | parse_link | format_link | import_topology";
+  constexpr std::string_view names = "estimate | explain | compare | placement | render | collectives | topology | presets | parse_link | format_link | import_topology | import_nccl_tests | import_nccl_log";
   const bool needs_constants = command == "estimate" || command == "explain" || command == "compare" || command == "placement" || command == "render";
   if (!needs_constants)
     return Error{"", value_text(Json(command)), std::string(names), "there is no command " + value_text(Json(command)) + "; the commands are " + std::string(names)};

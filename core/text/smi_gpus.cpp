@@ -24,7 +24,7 @@ std::vector<std::string_view> fields_of(std::string_view line, char separator) {
 int leading_number(std::string_view field) {
   std::size_t end = 0;
   while (end < field.size() && field[end] >= '0' && field[end] <= '9') ++end;
-  return whole_number(field.substr(0, end)).value_or(0);
+  return small_number(field.substr(0, end)).value_or(0);
 }
 
 void keep(int& to, int value, int most) {
@@ -82,7 +82,7 @@ class SmiGpus {
     int index = next_++;
     for (std::size_t i = 0; i < fields.size(); ++i)
       if (columns_[i] == "index")
-        if (const auto stated = whole_number(fields[i])) index = *stated;
+        if (const auto stated = small_number(fields[i])) index = *stated;
     SmiGpu* g = gpu(index);
     if (g == nullptr) return;
     for (std::size_t i = 0; i < fields.size(); ++i) {
@@ -103,7 +103,7 @@ class SmiGpus {
     if (line.substr(0, 4) != "GPU ") return false;
     const std::size_t colon = line.find(':');
     if (colon == std::string_view::npos) return false;
-    const auto index = whole_number(trimmed(line.substr(4, colon - 4)));
+    const auto index = small_number(trimmed(line.substr(4, colon - 4)));
     if (!index) return false;
     std::string_view name = line.substr(colon + 1);
     name = trimmed(name.substr(0, name.find("(UUID")));
@@ -126,10 +126,10 @@ class SmiGpus {
         return true;
       }
     }
-    std::vector<std::string_view> words = words_of(fields[1]);
+    std::vector<std::string_view> words = split_cells(fields[1]);
     const bool has_bus = std::count(fields[2].begin(), fields[2].end(), ':') >= 1 && contains(fields[2], ".");
     if (words.size() < 3 || !has_bus) return false;
-    const auto index = whole_number(words.front());
+    const auto index = small_number(words.front());
     if (!index) return false;
     if (words.back() == "On" || words.back() == "Off" || words.back() == "N/A") words.pop_back();
     std::string name;

@@ -22,7 +22,7 @@ std::optional<SmiCell> cell_of(std::string_view word) {
     if (w.word == word) return SmiCell{w.relation, 0, false};
   if (word == "-" || word == "." || word == "?") return SmiCell{};
   if (word.substr(0, 2) == "NV" && word.size() > 2 && word.size() < 6)
-    if (const auto links = whole_number(word.substr(2)); links && *links >= 1 && *links <= 1024) return SmiCell{Relation::nvlink, *links, false};
+    if (const auto links = small_number(word.substr(2)); links && *links >= 1 && *links <= 1024) return SmiCell{Relation::nvlink, *links, false};
   return std::nullopt;
 }
 
@@ -36,7 +36,7 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 // The index of "GPU7", -1 for anything else.
 int gpu_index(std::string_view word) {
   if (word.substr(0, 3) != "GPU" || word.size() < 4 || !std::all_of(word.begin() + 3, word.end(), is_digit)) return -1;
-  return whole_number(word.substr(3)).value_or(1'000'000'000);
+  return small_number(word.substr(3)).value_or(1'000'000'000);
 }
 
 // Devices are called GPU0, NIC0, mlx5_0, mlx5_bond_0, rocep1s0: a letter first, a digit somewhere.
@@ -57,7 +57,7 @@ bool is_cpu_list(std::string_view word) {
 
 // Quote marks of mails and Markdown, comment signs and list marks before a pasted block.
 std::vector<std::string_view> cells_of(std::string_view line) {
-  std::vector<std::string_view> words = words_of(line);
+  std::vector<std::string_view> words = split_cells(line);
   while (!words.empty() && (words.front() == ">" || words.front() == "#" || words.front() == "//")) words.erase(words.begin());
   return words;
 }
@@ -238,7 +238,7 @@ class Matrices {
       if (given.relation != Relation::unknown) cell = given;
     }
     if (!r.rest.empty() && is_cpu_list(r.rest[0])) device.cpus = std::string(r.rest[0].substr(0, 256));
-    if (r.rest.size() > 1) device.numa = whole_number(r.rest[1].substr(0, r.rest[1].find_first_of("-,"))).value_or(-1);
+    if (r.rest.size() > 1) device.numa = small_number(r.rest[1].substr(0, r.rest[1].find_first_of("-,"))).value_or(-1);
     if (device.numa > 1023) device.numa = -1;
   }
 

@@ -40,8 +40,8 @@ int cores_in(std::string_view list) {
     const std::size_t end = list.find(',');
     const std::string_view part = list.substr(0, end);
     const std::size_t dash = part.find('-');
-    const auto first = whole_number(part.substr(0, dash));
-    const auto last = dash == std::string_view::npos ? first : whole_number(part.substr(dash + 1));
+    const auto first = small_number(part.substr(0, dash));
+    const auto last = dash == std::string_view::npos ? first : small_number(part.substr(dash + 1));
     if (first && last && *last >= *first && *last < 100'000) cpus += *last - *first + 1;
     ++ranges;
     if (end == std::string_view::npos) break;

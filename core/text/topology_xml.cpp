@@ -41,7 +41,7 @@ int pcie_generation(std::string_view speed) {
 std::uint64_t switch_kind(const XmlElement& pci) {
   std::uint64_t id = 0;
   for (const char* key : {"vendor", "device", "subsystem_vendor", "subsystem_device"})
-    id = (id << 16) | static_cast<std::uint64_t>(whole_number(pci.get(key)).value_or(0) & 0xffff);
+    id = (id << 16) | static_cast<std::uint64_t>(small_number(pci.get(key)).value_or(0) & 0xffff);
   return id & ~std::uint64_t{0xfff};
 }
 
@@ -104,7 +104,7 @@ class NcclXml {
   void read_cpu(const XmlElement& cpu) {
     TopologyDraft::Domain domain;
     std::string_view numa = cpu.get("numaid");
-    if (const auto number = whole_number(numa); number && *number < 1024) domain.numa = *number;
+    if (const auto number = small_number(numa); number && *number < 1024) domain.numa = *number;
     const int index = static_cast<int>(draft_.domains.size());
     draft_.domains.push_back(domain);
     if (index == 0) draft_.cpu = cpu_of(cpu);
@@ -144,7 +144,7 @@ class NcclXml {
     if (vendor == "AuthenticAMD") cpu.vendor = cpu.nccl_class = "amd";
     if (vendor == "GenuineIntel") {
       // By model number: Broadwell and older, Skylake to Ice Lake, Sapphire Rapids, Emerald Rapids and newer [nccl-topo].
-      const int family = whole_number(e.get("familyid")).value_or(6), model = whole_number(e.get("modelid")).value_or(0);
+      const int family = small_number(e.get("familyid")).value_or(6), model = small_number(e.get("modelid")).value_or(0);
       cpu.vendor = "intel";
       cpu.nccl_class = family != 6 || model < 0x55 ? "bdw" : model < 0x8f ? "skl" : model < 0xcf ? "srp" : "erp";
       if (e.get("modelid").empty()) cpu.nccl_class.clear();
@@ -166,7 +166,7 @@ class NcclXml {
   TopologyDraft::Slot slot_of(const XmlElement& pci) {
     TopologyDraft::Slot slot;
     slot.generation = pcie_generation(pci.get("link_speed"));
-    slot.lanes = whole_number(pci.get("link_width")).value_or(0);
+    slot.lanes = small_number(pci.get("link_width")).value_or(0);
     if (slot.lanes > 64) slot.lanes = 0;
     if (slot.generation == 0) {
       slot.generation = 3;
@@ -204,8 +204,8 @@ class NcclXml {
         return fail(shown_name(pci.get("busid")), "each bus id once", "two GPUs have the bus id " + shown_name(pci.get("busid")) + " (lines " + std::to_string(element(other.element).line) + " and " + std::to_string(pci.line) + ")");
     if (found.gpu_element >= 0) {
       const XmlElement& gpu = element(found.gpu_element);
-      found.dev = whole_number(gpu.get("dev")).value_or(-1);
-      found.gpu.sm = whole_number(gpu.get("sm")).value_or(0);
+      found.dev = small_number(gpu.get("dev")).value_or(-1);
+      found.gpu.sm = small_number(gpu.get("sm")).value_or(0);
       found.gpu.has_c2c = child_named(gpu, "c2c") >= 0;
       if (gpu.has("gcn"))
         return fail(shown_name(gpu.get("gcn")), "a file of NCCL", "the file describes AMD GPUs (RCCL, gcn " + shown_name(gpu.get("gcn")) + "): only NVIDIA's NCCL files are read. Presets such as mi300x-8x stand for such machines");
@@ -229,7 +229,7 @@ class NcclXml {
     static_cast<TopologyDraft::Place&>(nic) = place;
     if (net != nullptr) {
       nic.name = shown_name(net->get("name"));
-      nic.rate = BytesPerSecond(whole_number(net->get("speed")).value_or(0) * 1e6 / 8);
+      nic.rate = BytesPerSecond(small_number(net->get("speed")).value_or(0) * 1e6 / 8);
       if (net->has("gdr")) nic.gpudirect = net->get("gdr") != "0";
     }
     draft_.nics.push_back(std::move(nic));
@@ -263,7 +263,7 @@ class NcclXml {
       for (const int child : element(gpus_[i].gpu_element).children) {
         const XmlElement& link = element(child);
         if (link.name != "nvlink") continue;
-        const int links = std::min(whole_number(link.get("count")).value_or(1), 1024);
+        const int links = std::min(small_number(link.get("count")).value_or(1), 1024);
         if (links < 1) continue;
         lists[i] = true;
         const std::string_view kind = link.get("tclass");

@@ -109,11 +109,20 @@ def test_errors_are_those_of_the_program(wireplan):
 
 def test_exports_and_what_is_not_built(wireplan):
     exports, version, early, *later = call(
-        ["exports"], ["version"], ["early"], ["search", "story"], ["importNcclTests", "x"], ["importConfig", "{}"])
+        ["exports"], ["version"], ["early"], ["search", "story"], ["importConfig", "{}"])
     assert set(exports) == EXPORTS
     assert version == wireplan("--version").out.split()[1]
     assert "ready" in early["errors"][0]["text"]
     assert all("not built yet" in answer["errors"][0]["text"] for answer in later)
+
+
+def test_logs_of_nccl_tests():
+    row = "1048576 65536 float 50.00 20.97 15.73 N/A 49.00 21.40 16.05 N/A\n"
+    named, unnamed, hinted, wrong = call(
+        ["importNcclTests", "$ all_gather_perf -g 4\n" + row], ["importNcclTests", row], ["importNcclTests", "# nThread 1 nGpus 4 minBytes 8\n" + row, {"op": "all_gather"}], ["importNcclTests", row, {"op": "gatherall"}])
+    assert hinted["profile"]["collectives"][0]["points"] == [[1048576, 5e-05]] and hinted["profile"]["collectives"][0]["ranks"] == 4
+    assert unnamed["errors"][0]["path"] == "op" and wrong["errors"][0]["path"] == "op"
+    assert set(named) == {"profile", "gpus", "notes"} and named["profile"]["collectives"] == [hinted["profile"]["collectives"][0] | {"launch": None}]
 
 
 def test_the_types_name_the_same_functions():

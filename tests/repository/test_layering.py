@@ -18,7 +18,7 @@ INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"]+)[>"]', re.M)
 NOT_IN_CORE = re.compile(
     r"(iostream|fstream|sstream|istream|ostream|iomanip|filesystem|thread|mutex|future"
     r"|condition_variable|regex|locale|format|random)$"
-    r"|imgui|implot|GLFW|GLES|emscripten|cuda|nccl|mpi\.h|CLI/"
+    r"|imgui|implot|GLFW|GLES|emscripten|^(cuda|nccl)|mpi\.h|CLI/"
 )
 EMSCRIPTEN = re.compile(r"emscripten|GLES")
 CUDA = re.compile(r"^(cuda|nccl|nvml|cupti)")

@@ -122,7 +122,12 @@ export const toCsv = (stated, options) => rendered("csv", stated, options);
  */
 export const importTopology = (text, { gpu, network } = {}) => call("import_topology", { text, gpu, network });
 
+/**
+ * A log of nccl-tests (text, or the file of -J) as measurements: {profile, gpus, notes}. `op` says what a table measured that
+ * does not say so itself.
+ */
+export const importNcclTests = (text, { op } = {}) => call("import_nccl_tests", { text, op });
+
 /** Not built yet. */
 export const search = async (plan, options, onProgress, signal) => call("search", { plan, options });
-export const importNcclTests = (text) => call("import_nccl_tests", { text });
 export const importConfig = (text) => call("import_config", { text });

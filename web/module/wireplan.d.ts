@@ -339,7 +339,29 @@ export function toCsv(plan: Stated | Comparison, options?: TextOptions): string 
 /** From `nvidia-smi topo -m` or an NCCL topology XML; gpu: the id of a GPU, network: a short-hand such as "infiniband-8x400". */
 export function importTopology(text: string, hints?: { gpu?: string; network?: string }): Cluster | Errors;
 
+/** Measurements of a machine (wireplan.profile/1): the `profile` of a cluster. */
+export interface Profile {
+  schema: "wireplan.profile/1";
+  machine: string | null;
+  date: string | null;
+  software: unknown;
+  collectives: {
+    op: string;
+    ranks: number;
+    nodes: number;
+    gpus: number[] | null;
+    dtype: string | null;
+    launch: "process-per-gpu" | "single-process" | null;
+    points: [size_bytes: number, time_s: number][];
+  }[];
+  gemm: { dtype: string | null; m: number; n: number; k: number; flops_per_s: number }[];
+  hbm_bytes_per_s: number | null;
+  fit: { op: string; link_class: string | null; latency_s: number; bytes_per_s: number }[];
+}
+
+/** A log of nccl-tests, text or the file of -J; `op` for tables that do not say what they measured. */
+export function importNcclTests(text: string, hints?: { op?: string }): { profile: Profile; gpus: string[]; notes: Note[] } | Errors;
+
 /** Not built yet: the answer is an error that says so. */
 export function search(plan: Stated, options?: object, onProgress?: (found: object) => void, signal?: AbortSignal): Promise<Errors>;
-export function importNcclTests(text: string): Errors;
 export function importConfig(text: string): Errors;

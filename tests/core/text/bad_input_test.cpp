@@ -35,6 +35,10 @@ std::string parallel(std::string_view members) {
 std::string cluster(std::string_view json) {
   return R"({"model":"mistral-7b-v0.1","cluster":)" + std::string(json) + "}";
 }
+std::string profile(std::string_view members) {
+  return cluster(R"({"node":"dgx-a100-80gb","profile":{)" + std::string(members) + "}}");
+}
+std::string curve(std::string_view members) { return profile(R"("collectives":[{)" + std::string(members) + "}]"); }
 std::string wiring(std::string_view json) {
   return cluster(R"({"node":{"gpu":"a100-80gb-sxm","gpus":2,"wiring":)" + std::string(json) + "}}");
 }
@@ -268,6 +272,22 @@ std::vector<Row> rows() {
       {"rack of no nodes", cluster(R"({"node":"dgx-a100-80gb","rack_nodes":0})"), "cluster.rack_nodes", "1 and more"},
       {"profile as text", cluster(R"({"node":"dgx-a100-80gb","profile":"profile.json"})"), "cluster.profile",
        "a profile document"},
+      {"profile of another schema", profile(R"("schema":"wireplan.run/1")"), "cluster.profile.schema", "wireplan.profile/1"},
+      {"profile with a mistyped key", profile(R"("colectives":[])"), "cluster.profile.colectives", "collectives"},
+      {"curves no list", profile(R"("collectives":{})"), "cluster.profile.collectives", "a list"},
+      {"curve of no operation", curve(R"("op":"allreduce","ranks":8,"points":[[1,1]])"), "cluster.profile.collectives.0.op", "all_reduce"},
+      {"curve of one rank", curve(R"("op":"all_reduce","ranks":1,"points":[[1,1]])"), "cluster.profile.collectives.0.ranks", "2 to 100000"},
+      {"curve on more nodes than ranks", curve(R"("op":"all_reduce","ranks":2,"nodes":4,"points":[[1,1]])"), "cluster.profile.collectives.0.nodes", "at most the ranks"},
+      {"curve without points", curve(R"("op":"all_reduce","ranks":2,"points":[])"), "cluster.profile.collectives.0.points", "1 to 10000"},
+      {"curve whose points are missing", curve(R"("op":"all_reduce","ranks":2)"), "cluster.profile.collectives.0.points", "a list of"},
+      {"point of three numbers", curve(R"("op":"all_reduce","ranks":2,"points":[[1,1],[2,1,3]])"), "cluster.profile.collectives.0.points.1", "1e-9 to 1e6 s"},
+      {"point of no time", curve(R"("op":"all_reduce","ranks":2,"points":[[2,1],[1,0]])"), "cluster.profile.collectives.0.points.1", "1e-9 to 1e6 s"},
+      {"point of no size", curve(R"("op":"all_reduce","ranks":2,"points":[[0,1e-5],[1,1e-5]])"), "cluster.profile.collectives.0.points.0", "1 to 1e15"},
+      {"GPU twice in a curve", curve(R"("op":"all_reduce","ranks":2,"gpus":[1,1],"points":[[1,1]])"), "cluster.profile.collectives.0.gpus", "different indices"},
+      {"curve launched somehow", curve(R"("op":"all_reduce","ranks":2,"launch":"mpi","points":[[1,1]])"), "cluster.profile.collectives.0.launch", "process-per-gpu"},
+      {"product of no size", profile(R"("gemm":[{"dtype":"bf16","m":0,"n":1,"k":1,"flops_per_s":1e12}])"), "cluster.profile.gemm.0.m", "1 to"},
+      {"memory of no rate", profile(R"("hbm_bytes_per_s":0)"), "cluster.profile.hbm_bytes_per_s", "null"},
+      {"fit that is too fast", profile(R"("fit":[{"op":"broadcast","latency_s":0,"bytes_per_s":1e300}])"), "cluster.profile.fit.0.bytes_per_s", "1 to"},
       {"node without a GPU", cluster(R"({"node":{"gpus":1}})"), "cluster.node.gpu", "the id of a GPU"},
       {"unknown GPU", cluster(R"({"node":{"gpu":"a100","gpus":1}})"), "cluster.node.gpu", "gpu preset"},
       {"GPU without memory", cluster(R"({"node":{"gpu":{"hbm_bytes_per_s":1e12},"gpus":1}})"),

@@ -218,7 +218,7 @@ TEST_CASE("preset, matrix, XML and drawn graph of one machine give one graph", "
   }
   SECTION("RTX PRO 6000 behind four switches") {
     const Cluster c = imported(sample("topo-02.txt"), {"rtx-pro-6000-server-96gb", ""});
-    CHECK(graph_of_node(c.node) == graph_of_node(preset("rtx-pro-6000-8x-switch")));
+    CHECK(graph_of_node(c.node) == graph_of_node(preset("asus-esc8000a-e13p")));
     CHECK(assumption(c, "node.gpu").empty());
   }
   SECTION("A100 in bridged pairs: matrix and XML") {

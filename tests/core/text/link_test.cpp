@@ -101,7 +101,8 @@ TEST_CASE("parts given as objects are linked too", "[text]") {
     "gpus":2,"wiring":{"kind":"nvlink-pairs","pairs":[[0,1]]},"p2p":"01/10","sockets":2,"cpu":{"arch":"x86_64"}},"network":{"fabric":"roce","nics_per_node":1,"nic_bytes_per_s":12.5e9}}})"));
   link_of(read(
       R"({"model":"gpt2","parallel":{"framework":"deepspeed","deepspeed":{"zero_optimization":{"stage":3,"reduce_bucket_size":5e7},"bf16":{"enabled":true}}},"cluster":{"node":"dgx-a100-80gb",
-    "profile":{"schema":"wireplan.profile/1","machine":"mine"},"assumed":[{"path":"node","value":1,"why":"seen"}]}})"));
+    "profile":{"schema":"wireplan.profile/1","machine":"mine","software":{"nccl":"2.28.3"},"collectives":[{"op":"all_gather","ranks":4,"gpus":[0,1,2,3],"dtype":"bf16","launch":"single-process",
+    "points":[[1024,1.25e-5],[4e9,0.0163]]}],"gemm":[{"dtype":"bf16","m":4096,"n":4096,"k":4096,"flops_per_s":2.5e14}],"hbm_bytes_per_s":1.6e12,"fit":[{"op":"broadcast","latency_s":1.1e-5,"bytes_per_s":2e11}]},"assumed":[{"path":"node","value":1,"why":"seen"}]}})"));
 }
 
 TEST_CASE("a long wiring is packed", "[text]") {
@@ -124,9 +125,7 @@ TEST_CASE("what is too long for a link says so", "[text]") {
   std::mt19937 random(8);
   std::string noise;
   for (int i = 0; i < 6000; ++i) noise += static_cast<char>('!' + random() % 90 + (random() % 90 == 1));
-  Json profile = Json::object();
-  profile["machine"] = noise;
-  plan.cluster.profile = dump_json_compact(profile);
+  plan.cluster.profile.emplace().machine = noise;
   CHECK(format_link(plan, presets()).empty());
   const Errors errors = unlinkable(plan, presets());
   REQUIRE(errors.size() == 1);

@@ -90,7 +90,7 @@ TEST_CASE("requests that are refused", "[request]") {
   CHECK(refused("presets", R"({"kinds":"models"})") == "kinds");
   CHECK(refused("parse_link", R"({})") == "link");
   CHECK(refused("estimat", R"({})").empty());
-  for (const char* later : {"search", "import_nccl_tests", "import_config"}) {
+  for (const char* later : {"search", "import_config"}) {
     Result<Json> document = answer(later, Json::object(), presets);
     REQUIRE_FALSE(document);
     CHECK(document.errors()[0].text.find("not built yet") != std::string::npos);

@@ -1,0 +1,403 @@
+// From the messages of NCCL 2.4 to 2.30 to NcclLog.
+#include <algorithm>
+#include <map>
+
+#include "core/text/json.hpp"
+#include "core/text/log_text.hpp"
+#include "core/text/nccl_log.hpp"
+
+namespace wireplan {
+namespace {
+
+constexpr int kMostRanks = 100'000, kMostTreeRanks = 4'096, kMostChannels = 64;
+constexpr std::size_t kMostPairs = 10'000, kMostChoices = 10'000, kMostMessages = 20, kMostProcesses = 100'000;
+
+std::string_view behind(std::string_view text, std::string_view key) {
+  const std::size_t found = text.find(key);
+  return found == std::string_view::npos ? std::string_view() : text.substr(found + key.size());
+}
+
+std::string_view first_word(std::string_view text) {
+  const auto start = text.find_first_not_of(' ');
+  if (start == std::string_view::npos) return {};
+  text.remove_prefix(start);
+  return text.substr(0, text.find(' '));
+}
+
+// A rank, or -1; nothing for anything else.
+std::optional<int> rank_of(std::string_view text) {
+  if (text == "-1") return -1;
+  const auto n = whole_number(text);
+  return n && *n < kMostRanks ? std::optional<int>(static_cast<int>(*n)) : std::nullopt;
+}
+
+void remember(std::vector<std::string>& list, std::string_view message) {
+  while (message.ends_with(' ')) message.remove_suffix(1);
+  std::string text(message.substr(0, 200));
+  if (list.size() < kMostMessages && std::find(list.begin(), list.end(), text) == list.end()) list.push_back(std::move(text));
+}
+
+// "RING", "Ring", "1"
+std::optional<Algorithm> algorithm_named(std::string_view word) {
+  const struct {
+    std::string_view number, name;
+    Algorithm algorithm;
+  } names[] = {{"0", "tree", Algorithm::tree},
+               {"1", "ring", Algorithm::ring},
+               {"2", "collnetdirect", Algorithm::collnet},
+               {"3", "collnetchain", Algorithm::collnet},
+               {"4", "nvls", Algorithm::nvls},
+               {"5", "nvlstree", Algorithm::nvls_tree},
+               {"6", "pat", Algorithm::pat}};
+  std::string lower;
+  for (const char c : word.substr(0, 40))
+    if (c != '_') lower += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  for (const auto& n : names)
+    if (n.number == lower || n.name == lower) return n.algorithm;
+  return std::nullopt;
+}
+
+std::optional<Protocol> protocol_named(std::string_view word) {
+  if (word == "0" || word == "LL") return Protocol::ll;
+  if (word == "1" || word == "LL128") return Protocol::ll128;
+  if (word == "2" || word == "Simple" || word == "SIMPLE") return Protocol::simple;
+  return std::nullopt;
+}
+
+std::optional<Collective> function_named(std::string_view word) {
+  const struct {
+    std::string_view name;
+    Collective collective;
+  } names[] = {{"AllReduce", Collective::all_reduce},
+               {"AllGather", Collective::all_gather},
+               {"ReduceScatter", Collective::reduce_scatter},
+               {"Broadcast", Collective::broadcast},
+               {"Reduce", Collective::reduce}};
+  for (const auto& n : names)
+    if (n.name == word) return n.collective;
+  return std::nullopt;
+}
+
+class LogReader {
+ public:
+  NcclLog log;
+  bool has_message = false;
+
+  // Twice: communicators of all sizes print alike, and the largest is known at the end only.
+  void read(std::string_view text) {
+    for (std::string_view rest = text; std::optional<std::string> line = next_line(rest);) find_size(*line);
+    sizes_.clear();
+    for (std::string_view rest = text; std::optional<std::string> line = next_line(rest);) take(*line);
+    finish();
+  }
+
+ private:
+  std::map<std::string, int, std::less<>> sizes_;  // of the communicator a process speaks of, by "host:pid"
+  std::map<int, NcclLog::Rank> members_;
+  std::map<int, std::vector<int>> rings_;                // by channel
+  std::map<int, std::map<int, int>> trees_;              // channel -> rank -> parent
+  std::map<std::pair<int, int>, std::map<std::string, std::vector<int>, std::less<>>> transports_;
+  std::map<std::pair<int, double>, NcclLog::Choice> choices_;  // by operation and size: the first counts
+  std::size_t pairs_ = 0;
+
+  struct Message {
+    std::string_view process, host, text;
+    bool is_warning = false;
+  };
+
+  static std::optional<Message> message_of(std::string_view line) {
+    const std::size_t start = message_start(line);
+    if (start == std::string_view::npos) return std::nullopt;
+    Message m;
+    m.is_warning = contains(line, "NCCL WARN");
+    m.text = behind(line, m.is_warning ? "NCCL WARN" : contains(line, "NCCL INFO") ? "NCCL INFO" : "NCCL ");
+    while (m.text.starts_with(' ')) m.text.remove_prefix(1);
+    std::string_view word = first_word(line.substr(start));  // [1,0]<stdout>:host:pid:tid
+    if (const std::size_t mark = word.rfind('>'); mark != std::string_view::npos && mark + 1 < word.size() && word[mark + 1] == ':') word.remove_prefix(mark + 2);
+    const std::size_t tid = word.rfind(':'), pid = tid == std::string_view::npos || tid == 0 ? tid : word.rfind(':', tid - 1);
+    if (pid != std::string_view::npos) {
+      m.host = word.substr(0, pid);
+      m.process = word.substr(0, tid);
+    }
+    return m;
+  }
+
+  static int stated_size(std::string_view text) {
+    if (!contains(text, "comm 0x") || !contains(text, " rank ") || contains(text, "Destroy") || contains(text, "Abort")) return 0;
+    auto n = number_behind(text, " nranks ");
+    if (!n) n = number_behind(text, " nRanks ");
+    return n && *n <= kMostRanks ? static_cast<int>(*n) : 0;
+  }
+
+  void find_size(std::string_view line) {
+    const auto m = message_of(line);
+    if (!m) return;
+    has_message = true;
+    log.ranks = std::max(log.ranks, stated_size(m->text));
+    // Logs without a word of the communicator still have its rings.
+    if (const auto ring = ring_of(m->text)) log.ranks = std::max(log.ranks, static_cast<int>(ring->second.size()));
+  }
+
+  void take(std::string_view line) {
+    if (log.version.empty() && contains(line, "NCCL version ")) {
+      std::string_view word = first_word(behind(line, "NCCL version "));
+      word = word.substr(0, word.find('+'));
+      if (word.size() < 20) log.version = std::string(word);
+    }
+    const auto m = message_of(line);
+    if (!m) return;
+    if (const int size = stated_size(m->text); size > 0) {
+      if (sizes_.size() < kMostProcesses || sizes_.contains(m->process)) sizes_[std::string(m->process)] = size;
+      if (size == log.ranks) take_member(*m);
+      return;
+    }
+    if (m->is_warning) remember(log.warnings, m->text);
+    take_machine(m->text);
+    const auto known = sizes_.find(m->process);
+    if (known != sizes_.end() && known->second != log.ranks) return;
+    if (take_ring(m->text) || take_trees(m->text) || take_transport(m->text)) return;
+    take_channels(m->text) || take_graph(m->text) || take_choice(m->text);
+  }
+
+  void take_member(const Message& m) {
+    if (const auto nodes = number_behind(m.text, " nNodes "); nodes && *nodes <= kMostRanks) log.nodes = static_cast<int>(*nodes);
+    const auto rank = number_behind(m.text, " rank ");
+    if (!rank || *rank >= log.ranks) return;
+    NcclLog::Rank& r = members_[static_cast<int>(*rank)];
+    r.rank = static_cast<int>(*rank);
+    if (r.host.empty()) r.host = std::string(m.host.substr(0, 255));
+    if (const auto device = number_behind(m.text, "cudaDev "); device && *device < 1024) r.device = static_cast<int>(*device);
+    if (const auto device = number_behind(m.text, "nvmlDev "); device && *device < 1024) r.nvml_device = static_cast<int>(*device);
+    if (const std::string_view bus = first_word(behind(m.text, "busId ")); !bus.empty() && bus.size() < 20) r.bus_id = std::string(bus);
+  }
+
+  // "Channel 00/16 : 0 1 2 3", before 2.5 "Channel 00 :    0   1"
+  static std::optional<std::pair<int, std::vector<int>>> ring_of(std::string_view text) {
+    if (!text.starts_with("Channel ") || contains(text, "->") || contains(text, "via")) return std::nullopt;
+    const auto channel = number_at(text, 8);
+    const std::size_t colon = text.find(':');
+    if (!channel || *channel >= kMostChannels || colon == std::string_view::npos) return std::nullopt;
+    std::vector<int> order;
+    for (const std::string_view word : words_of(text.substr(colon + 1))) {
+      const auto rank = rank_of(word);
+      if (!rank || *rank < 0) return std::nullopt;
+      order.push_back(*rank);
+    }
+    if (order.empty()) return std::nullopt;
+    return std::make_pair(static_cast<int>(*channel), std::move(order));
+  }
+
+  bool take_ring(std::string_view text) {
+    auto ring = ring_of(text);
+    if (!ring) return false;
+    if (static_cast<int>(ring->second.size()) != log.ranks) return true;
+    const auto [known, is_new] = rings_.emplace(ring->first, ring->second);
+    if (!is_new && known->second != ring->second) log.is_ambiguous = true;
+    return true;
+  }
+
+  // "Trees [0] 1/-1/-1->0->-1 [1] …": children, rank, parent; before 2.8 "[0] -1->0->1/-1/-1|1/-1/-1->0->-1": the part that goes up.
+  bool take_trees(std::string_view text) {
+    if (!text.starts_with("Trees ")) return false;
+    if (log.ranks > kMostTreeRanks) {
+      log.is_cut = true;
+      return true;
+    }
+    int channel = -1;
+    for (std::string_view word : words_of(text.substr(6))) {
+      if (word.starts_with('[')) {
+        channel = static_cast<int>(number_at(word, 1).value_or(kMostChannels));
+        continue;
+      }
+      word = word.substr(0, word.find('|'));
+      const std::size_t first = word.find("->"), second = word.rfind("->");
+      if (channel < 0 || channel >= kMostChannels || first == std::string_view::npos || second == first) continue;
+      const std::string_view left = word.substr(0, first), right = word.substr(second + 2);
+      const auto rank = rank_of(word.substr(first + 2, second - first - 2));
+      const auto parent = rank_of(contains(left, "/") ? right : left);
+      if (rank && parent && *rank >= 0 && *rank < log.ranks && *parent < log.ranks) trees_[channel].emplace(*rank, *parent);
+    }
+    return true;
+  }
+
+  // "Channel 00/0 : 0[0] -> 1[1] [send] via NET/IB/0/GDRDMA"; before 2.6 "Ring 00 : 0[0] -> 1[1] via P2P/IPC"
+  bool take_transport(std::string_view text) {
+    const std::size_t arrow = text.find(" -> "), via = text.find(" via ");
+    const std::size_t colon = text.find(" : ");
+    if (arrow == std::string_view::npos || via == std::string_view::npos || colon == std::string_view::npos || colon > arrow || arrow > via) return false;
+    const std::string_view head = text.substr(0, colon);
+    const std::size_t blank = head.find(' ');
+    const auto channel = blank == std::string_view::npos ? std::nullopt : number_at(head, blank);
+    const auto from = number_at(text, colon + 3), to = number_at(text, arrow + 4);
+    if (!channel || *channel >= kMostChannels || !from || !to || *from >= log.ranks || *to >= log.ranks) return false;
+    std::string_view how = text.substr(via + 5);
+    how = how.substr(0, std::min(how.find(" comm "), std::size_t{60}));
+    while (how.ends_with(' ')) how.remove_suffix(1);
+    const std::pair pair(static_cast<int>(*from), static_cast<int>(*to));
+    if (pairs_ >= kMostPairs && !(transports_.contains(pair) && transports_[pair].contains(how))) {
+      log.is_cut = true;
+      return true;
+    }
+    auto& ways = transports_[pair];
+    auto found = ways.find(how);
+    if (found == ways.end()) {
+      found = ways.emplace(std::string(how), std::vector<int>()).first;
+      ++pairs_;
+    }
+    std::vector<int>& channels = found->second;
+    if (std::find(channels.begin(), channels.end(), static_cast<int>(*channel)) == channels.end()) channels.push_back(static_cast<int>(*channel));
+    return true;
+  }
+
+  // "16 coll channels, 16 collnet channels, 0 nvls channels, 16 p2p channels, 16 p2p channels per peer"
+  bool take_channels(std::string_view text) {
+    if (!contains(text, " coll channels")) return false;
+    const auto count = [&](std::string_view what) {
+      const std::size_t found = text.find(what);
+      if (found == std::string_view::npos) return -1;
+      std::size_t start = found;
+      while (start > 0 && text[start - 1] != ' ' && text[start - 1] != ',') --start;
+      return static_cast<int>(whole_number(text.substr(start, found - start)).value_or(-1) % 10'000);
+    };
+    log.coll = count(" coll channels");
+    log.collnet = count(" collnet channels");
+    log.nvls = count(" nvls channels");
+    log.p2p = count(" p2p channels");
+    log.p2p_per_peer = count(" p2p channels per peer");
+    return true;
+  }
+
+  // "Pattern 4, crossNic 0, nChannels 12, bw 20.000000/20.000000, type NVL/PIX, sameChannels 1"; "speed" before 2.12
+  bool take_graph(std::string_view text) {
+    if (!text.starts_with("Pattern ")) return false;
+    NcclLog::Graph g;
+    const auto count = [&](std::string_view key) { return static_cast<int>(number_behind(text, key).value_or(0) % 10'000); };
+    g.pattern = count("Pattern ");
+    g.cross_nic = count("crossNic ");
+    g.channels = count("nChannels ");
+    g.same_channels = count("sameChannels ");
+    std::string_view rates = first_word(behind(text, contains(text, ", bw ") ? ", bw " : ", speed "));
+    while (rates.ends_with(',')) rates.remove_suffix(1);
+    const std::size_t slash = rates.find('/');
+    g.intra = decimal(rates.substr(0, slash)).value_or(0);
+    if (slash != std::string_view::npos) g.inter = decimal(rates.substr(slash + 1)).value_or(0);
+    std::string_view types = first_word(behind(text, ", type "));
+    while (types.ends_with(',')) types.remove_suffix(1);
+    g.intra_type = std::string(types.substr(0, std::min<std::size_t>(types.find('/'), 10)));
+    if (contains(types, "/")) g.inter_type = std::string(types.substr(types.find('/') + 1, 10));
+    const bool is_known = std::any_of(log.graphs.begin(), log.graphs.end(), [&](const NcclLog::Graph& k) { return (k.pattern == 4) == (g.pattern == 4) && (k.pattern == 5) == (g.pattern == 5); });
+    if (g.channels > 0 && g.pattern >= 1 && g.pattern <= 5 && !is_known) log.graphs.push_back(std::move(g));
+    return true;
+  }
+
+  // "AllReduce: 4096 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..1}"; before 2.24 "4096 Bytes -> Algo 1 proto 0 time 10.5" (µs)
+  bool take_choice(std::string_view text) {
+    const std::size_t found = text.find(" Bytes -> Algo ");
+    if (found == std::string_view::npos) return false;
+    NcclLog::Choice c;
+    const auto before = words_of(text.substr(0, found));
+    const auto size = before.empty() ? std::nullopt : whole_number(before.back());
+    const auto after = words_of(text.substr(found + 15));
+    if (!size || after.size() < 3 || after[1] != "proto") return true;
+    const auto algorithm = algorithm_named(after[0]);
+    const auto protocol = protocol_named(after[2]);
+    if (!algorithm || !protocol) return true;
+    if (before.size() > 1 && before[before.size() - 2].ends_with(':')) c.collective = function_named(before[before.size() - 2].substr(0, before[before.size() - 2].size() - 1));
+    c.size = static_cast<double>(*size);
+    c.algorithm = *algorithm;
+    c.protocol = *protocol;
+    if (after.size() > 4 && after[3] == "time") c.time = decimal(after[4], -6).value_or(0);
+    if (const std::size_t braces = text.find("={"); braces != std::string_view::npos) {
+      const auto low = number_at(text, braces + 2);
+      const auto high = number_behind(text.substr(braces), "..");
+      if (low && high && *low <= *high && *high < 1000) c.channels = static_cast<int>(*high - *low + 1);
+    }
+    const std::pair key(c.collective ? static_cast<int>(*c.collective) : -1, c.size);
+    if (choices_.size() < kMostChoices || choices_.contains(key)) choices_.emplace(key, c);
+    else log.is_cut = true;
+    return true;
+  }
+
+  // What a process says of the machine, whatever communicator it makes.
+  void take_machine(std::string_view text) {
+    if (text.starts_with("Using network ") && log.network.empty()) log.network = std::string(text.substr(14, 40));
+    while (log.network.ends_with(' ')) log.network.pop_back();
+    if (const std::size_t set = text.find(" set by environment to "); set != std::string_view::npos && text.starts_with("NCCL_")) {
+      std::string_view value = text.substr(set + 23, 120);
+      while (value.ends_with(' ') || value.ends_with('.')) value.remove_suffix(1);
+      std::pair<std::string, std::string> variable(text.substr(0, std::min<std::size_t>(set, 60)), value);
+      if (log.environment.size() < 100 && std::find(log.environment.begin(), log.environment.end(), variable) == log.environment.end()) log.environment.push_back(std::move(variable));
+    }
+    if (contains(text, "P2P is disabled between")) remember(log.p2p_disabled, text);
+    if (contains(text, "NET/IB : No device found") || contains(text, "NET/IB: No device found") || contains(text, "Failed to open libibverbs")) log.has_no_ib = true;
+    if (contains(text, "GPU Direct RDMA Disabled")) remember(log.no_gpudirect, text);
+    if (contains(text, "GPU Direct RDMA Enabled") || contains(text, "GPU Direct RDMA (DMABUF) enabled")) log.has_gpudirect = true;
+    if (contains(text, "NVLS multicast support is available")) log.has_multicast = true;
+    if (contains(text, "NVLS multicast support is not available")) log.lacks_multicast = true;
+    if (contains(text, "iommu") || contains(text, "IOMMU") || contains(text, "ACS ") || contains(text, "NUMA auto balancing")) remember(log.kernel, text);
+    if ((text.starts_with("NET/IB : Using ") || text.starts_with("NET/IB: Using ")) && log.nics.empty()) take_nics(text);
+  }
+
+  // "NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/RoCE [RO]; OOB eth0:10.0.0.5<0>"
+  void take_nics(std::string_view text) {
+    for (std::string_view word : words_of(text.substr(0, text.find(';')))) {
+      if (!word.starts_with('[') || !number_at(word, 1)) continue;
+      word = word.substr(std::min(word.find(']'), word.size() - 1) + 1);
+      word = word.substr(0, word.find(':'));
+      if (!word.empty() && word.size() < 40 && log.nics.size() < 64) log.nics.emplace_back(word);
+    }
+  }
+
+  void finish() {
+    for (auto& [rank, member] : members_) log.members.push_back(std::move(member));
+    if (log.nodes == 0 && static_cast<int>(log.members.size()) == log.ranks) {
+      std::vector<std::string> hosts;
+      for (const auto& m : log.members) hosts.push_back(m.host);
+      std::sort(hosts.begin(), hosts.end());
+      log.nodes = static_cast<int>(std::unique(hosts.begin(), hosts.end()) - hosts.begin());
+    }
+    for (auto& [channel, order] : rings_) {
+      const auto same = std::find_if(log.rings.begin(), log.rings.end(), [&](const NcclLog::Ring& r) { return r.order == order; });
+      if (same != log.rings.end()) same->channels.push_back(channel);
+      else log.rings.push_back({{channel}, std::move(order)});
+    }
+    for (const auto& [channel, parents] : trees_) {
+      std::vector<int> parent(static_cast<std::size_t>(log.ranks), -2);
+      for (const auto& [rank, up] : parents) parent[static_cast<std::size_t>(rank)] = up;
+      const auto same = std::find_if(log.trees.begin(), log.trees.end(), [&](const NcclLog::Tree& t) { return t.parent == parent; });
+      if (same != log.trees.end()) same->channels.push_back(channel);
+      else log.trees.push_back({{channel}, std::move(parent)});
+    }
+    for (auto& [pair, ways] : transports_)
+      for (auto& [via, channels] : ways) {
+        std::sort(channels.begin(), channels.end());
+        log.transports.push_back({pair.first, pair.second, via, std::move(channels)});
+      }
+    for (const auto& [key, choice] : choices_) log.choices.push_back(choice);
+  }
+};
+
+}  // namespace
+
+const NcclLog::Rank* NcclLog::member(int rank) const {
+  const auto found = std::lower_bound(members.begin(), members.end(), rank, [](const Rank& r, int n) { return r.rank < n; });
+  return found == members.end() || found->rank != rank ? nullptr : &*found;
+}
+
+bool NcclLog::on_one_host(int a, int b) const {
+  const Rank *one = member(a), *other = member(b);
+  return one != nullptr && other != nullptr && !one->host.empty() && one->host == other->host;
+}
+
+bool looks_like_nccl_log(std::string_view text) { return contains(text, "NCCL INFO ") || contains(text, "NCCL WARN "); }
+
+Result<NcclLog> read_nccl_log(std::string_view text) {
+  LogReader reader;
+  reader.read(text);
+  if (!reader.has_message)
+    return Error{"", value_text(Json(std::string(text.substr(0, 200)))), "a log written with NCCL_DEBUG=INFO",
+                 "there is no message of NCCL in this text. Nearest: run with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH,ENV,TUNING and paste all ranks' output"};
+  return std::move(reader.log);
+}
+
+}  // namespace wireplan

@@ -1,0 +1,100 @@
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <filesystem>
+#include <string>
+
+#include "core/text/import_nccl_log.hpp"
+#include "core/text/plan_json.hpp"
+#include "core/text/read_profile.hpp"
+#include "core/text/reader.hpp"
+#include "core/text/render_measurements.hpp"
+#include "native/files.hpp"
+#include "native/measurements.hpp"
+#include "native/output.hpp"
+
+namespace wireplan {
+namespace {
+
+// Texts of other kinds that people try, each with the command that takes it.
+Error not_imported(const std::string& path, const std::string& text) {
+  const std::string given = value_text(Json(path));
+  const auto holds = [&](const char* part) { return text.find(part) != std::string::npos; };
+  std::string nearest = "a log of nccl-tests, or one written with NCCL_DEBUG=INFO";
+  std::string what = " is neither a log of nccl-tests nor one of NCCL";
+  if (holds("<system") || (holds("GPU0") && holds("GPU1"))) {
+    what = " is a topology";
+    nearest = "wireplan topology import FILE";
+  } else if (holds("\"model_type\"") || holds("\"architectures\"")) {
+    what = " is a model's configuration, which is not read yet";
+    nearest = "a model by its id (wireplan presets models)";
+  } else if (holds("wireplan.profile/1") || holds("wireplan.run/1")) {
+    what = " is a document of this program already";
+    nearest = "wireplan validate FILE --cluster NODE";
+  }
+  return {"", given, "a log of nccl-tests or NCCL", given + what + ". Nearest: " + nearest};
+}
+
+int import_measurements(const Options& options, const std::string& text) {
+  Result<ImportedMeasurements> found = import_nccl_tests(text, value_named<Collective>(options.op));
+  if (!found) return print_errors(found.errors(), options.json);
+  ImportedMeasurements& measured = found.value();
+  if (looks_like_nccl_log(text)) measured.notes.push_back({Severity::info, "", "the text also has NCCL's own messages: --as nccl reads those"});
+  if (!options.json) return print(render_measurements(measured, options.format), kDone);
+  // The document is the profile alone, so that it can be used as it is.
+  for (const Note& n : measured.notes) std::fprintf(stderr, "wireplan: %s\n", n.text.c_str());
+  return print(dump_json(write_profile(measured.profile)), kDone);
+}
+
+int import_log(const Options& options, const std::string& text, const Presets& presets) {
+  Result<NcclLog> log = read_nccl_log(text);
+  if (!log) return print_errors(log.errors(), options.json);
+  std::vector<NcclComparison> comparison;
+  if (!options.cluster.empty()) {
+    Result<Cluster> cluster = stated_cluster(options.cluster, presets);
+    if (!cluster) return print_errors(cluster.errors(), options.json);
+    Result<Constants> constants = presets.constants();
+    if (!constants) return print_errors(constants.errors(), options.json);
+    comparison = compare_with_cluster(log.value(), prepare(cluster.value(), constants.value().links));
+  }
+  return print(options.json ? dump_json(write_nccl_log(log.value(), comparison)) : render_nccl_log(log.value(), comparison), kDone);
+}
+
+}  // namespace
+
+Result<Cluster> stated_cluster(const std::string& argument, const Presets& presets) {
+  std::error_code ignored;
+  if (argument != "-" && presets.text("nodes", argument).empty() && !std::filesystem::exists(argument, ignored))
+    return Error{"--cluster", value_text(Json(argument)), "the id of a node, or a file",
+                 value_text(Json(argument)) + " is neither a file nor a node" + did_you_mean(presets.nearest("nodes", argument))};
+  if (!presets.text("nodes", argument).empty()) return read_cluster(Json(argument), presets, "cluster");
+  Result<Json> document = read_document(argument);
+  if (!document) return document.errors();
+  return read_cluster(document.value(), presets, "cluster");
+}
+
+int run_import(const Options& options, const Presets& presets) {
+  Result<std::string> text = read_lines(options.files.front());
+  if (!text) return print_errors(text.errors(), options.json);
+  const bool is_tests = options.import_as.empty() ? looks_like_nccl_tests(text.value()) : options.import_as == "nccl-tests";
+  if (is_tests) return import_measurements(options, text.value());
+  if (options.import_as == "nccl" || looks_like_nccl_log(text.value())) return import_log(options, text.value(), presets);
+  return print_errors({not_imported(options.files.front(), text.value())}, options.json);
+}
+
+void define_import(CLI::App& app, Options& options) {
+  CLI::App* import = app.add_subcommand("import", "read logs of nccl-tests and of NCCL");
+  import->add_option("FILE", options.files, "the log, or - for standard input")->required()->expected(1)->type_name("");
+  import->add_option("--op", options.op, "what a table measured that does not say so, e.g. all_gather")->type_name("OP")->check(CLI::IsMember(std::vector<std::string>(kNames<Collective>.begin(), kNames<Collective>.end())));
+  import->add_option("--as", options.import_as, "what the text is read as, where it holds both")->type_name("KIND")->check(CLI::IsMember({"nccl-tests", "nccl"}));
+  import->add_option("--cluster", options.cluster, "with a log of NCCL: the cluster to compare with; a node's id or a file")->type_name("CLUSTER");
+  auto* json = import->add_flag("--json", options.json, "print the JSON document: wireplan.profile/1 or wireplan.nccl/1");
+  import->add_flag_callback("--markdown", [&options] { options.format = RenderFormat::markdown; }, "print Markdown")->excludes(json);
+  import->add_option("--presets", options.presets_folder, "folder with presets of your own: DIR/<kind>/<id>.json")->type_name("DIR");
+  import->footer("Examples:\n"
+                 "  wireplan import all_reduce.txt --json > profile.json\n"
+                 "  mpirun -np 8 all_gather_perf -b 8 -e 8G -f 2 | wireplan import -\n"
+                 "  NCCL_DEBUG=INFO python train.py 2>&1 | wireplan import - --cluster dgx-a100-80gb");
+}
+
+}  // namespace wireplan

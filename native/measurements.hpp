@@ -1,0 +1,22 @@
+// The commands that read measurements: import and validate.
+#pragma once
+
+#include "core/text/presets.hpp"
+#include "native/options.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace wireplan {
+
+void define_import(CLI::App& app, Options& options);
+void define_validate(CLI::App& app, Options& options);
+
+int run_import(const Options& options, const Presets& presets);
+int run_validate(const Options& options, const Presets& presets);
+
+// The argument of --cluster: the id of a node, a file, or - for standard input.
+Result<Cluster> stated_cluster(const std::string& argument, const Presets& presets);
+
+}  // namespace wireplan

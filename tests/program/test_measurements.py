@@ -1,0 +1,104 @@
+"""Logs and profiles: import and validate."""
+
+import json
+import os
+
+import pytest
+
+from program import ROOT
+
+LOGS = ROOT / "tests/data/nccl_tests"
+H100 = str(LOGS / "all_reduce_2.13.txt")
+GATHER = str(LOGS / "all_gather_2.10.txt")
+NCCL = "".join(
+    f"a:{r}:{r} [{r}] NCCL INFO comm 0x5 rank {r} nranks 2 cudaDev {r} nvmlDev {r} busId {r + 1}000 commId 0x1 - Init COMPLETE\n" for r in (0, 1)
+) + "a:0:0 [0] NCCL INFO NCCL version 2.20.5+cuda12.4\na:0:0 [0] NCCL INFO Channel 00/02 :    0   1\na:0:0 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via SHM/direct/direct\n"
+
+
+def test_a_log_becomes_a_profile_that_a_cluster_takes(wireplan, tmp_path):
+    done = wireplan("import", H100, "--json")
+    profile = json.loads(done.out)
+    assert done.returncode == 0 and "over 25 % longer" in done.err
+    assert profile["schema"] == "wireplan.profile/1" and profile["machine"] == "NVIDIA H100 80GB HBM3"
+    (curve,) = profile["collectives"]
+    assert [curve[k] for k in ("op", "ranks", "nodes", "gpus", "dtype", "launch")] == ["all_reduce", 8, 1, list(range(8)), "fp32", "process-per-gpu"]
+    assert curve["points"][-1] == [17179869184, 0.062648]
+    plan = {"model": "gpt2", "cluster": {"node": "hgx-h100-80gb", "profile": profile}}
+    assert wireplan.json("estimate", "-", text=json.dumps(plan))["plan"]["cluster"]["profile"] == profile
+    text = wireplan("import", H100).out
+    assert "480 GB/s" in text and "all_reduce on 8 ranks, fp32" in text
+    assert wireplan("import", "-", text=open(H100).read()).out == text
+
+
+def test_a_log_of_nccl_becomes_its_decisions(wireplan):
+    document = wireplan.json("import", "-", text=NCCL)
+    assert document["schema"] == "wireplan.nccl/1" and document["nccl"] == "2.20.5" and document["ranks"] == 2
+    assert document["rings"] == [{"channels": [0], "order": [0, 1]}] and "comparison" not in document
+    compared = wireplan.json("import", "-", "--cluster", "dgx-a100-80gb", text=NCCL)["comparison"]
+    assert [(c["what"], c["agrees"]) for c in compared] == [("ring", True), ("0 -> 1", False)]
+    text = wireplan("import", "-", "--cluster", "dgx-a100-80gb", text=NCCL).out
+    assert "SHM" in text and "1 of 2 agree" in text
+
+
+@pytest.mark.parametrize(
+    "text, part",
+    [("GPU0 GPU1\nGPU0 X NV4\n", "wireplan topology import"), ("<system version='1'>", "wireplan topology import"), ('{"model_type": "llama"}', "configuration"), ("hello", "neither a log"), ("", "neither a log"), ("\0\xff" * 100, "neither a log")],
+)
+def test_what_cannot_be_imported_is_called_by_its_name(wireplan, text, part):
+    (error,) = wireplan.errors("import", "-", text=text.encode("latin-1"))
+    assert part in error["text"]
+    (error,) = wireplan.errors("import", "nowhere.txt")
+    assert "nowhere.txt" in error["text"]
+
+
+def test_validate_compares_and_answers_by_its_status(wireplan, tmp_path):
+    done = wireplan("validate", GATHER, "--cluster", "dgx-a100-40gb", "--json")
+    report = json.loads(done.out)
+    assert list(report) == ["rows", "fit", "findings", "tolerance", "within"]
+    assert len(report["rows"]) == 5 and report["tolerance"] is None
+    for row in report["rows"]:
+        assert row["error"] == pytest.approx(row["predicted_s"] / row["time_s"] - 1, abs=1e-12)
+    assert report["fit"][0]["op"] == "all_gather" and 2e11 < report["fit"][0]["bytes_per_s"] < 2.5e11
+    assert done.returncode == (0 if report["within"] else 1)
+    strict = wireplan("validate", GATHER, "--cluster", "dgx-a100-40gb", "--tolerance", "0.0001", "--json")
+    assert strict.returncode == 1 and json.loads(strict.out)["within"] is False and json.loads(strict.out)["tolerance"] == 0.0001
+    assert wireplan("validate", GATHER, "--cluster", "dgx-a100-40gb", "--tolerance", "100").returncode == 0
+    assert wireplan("validate", GATHER, "--cluster", "dgx-a100-40gb", "--csv").out.count("\r\n") == 6
+
+
+def test_validate_writes_only_where_it_is_told(wireplan, tmp_path):
+    out = tmp_path / "deep" / "report"
+    wireplan("validate", GATHER, H100, "--cluster", "hgx-h100-80gb", "--out", str(out), cwd=tmp_path)
+    assert sorted(os.listdir(out)) == ["profile.json", "report.json"] and os.listdir(tmp_path) == ["deep"]
+    profile = json.loads((out / "profile.json").read_text())
+    assert [c["op"] for c in profile["collectives"]] == ["all_gather", "all_reduce"] and len(profile["fit"]) == 2
+    # What was written is read again, and says the same.
+    first = wireplan("validate", GATHER, H100, "--cluster", "hgx-h100-80gb", "--json").out
+    again = wireplan("validate", str(out / "profile.json"), "--cluster", "hgx-h100-80gb", "--json").out
+    assert json.loads(again)["rows"] == json.loads(first)["rows"]
+    (tmp_path / "file").write_text("")
+    assert "file" in wireplan.errors("validate", GATHER, "--cluster", "hgx-h100-80gb", "--out", str(tmp_path / "file"))[0]["text"]
+
+
+def test_validate_reads_runs(wireplan):
+    row = {"op": "all_gather", "ranks": list(range(8)), "size_bytes": 8589934592, "time_s": {"min": 0.033, "median": 0.034, "p95": 0.04}, "wrong": 0, "status": "ok"}
+    run = {"schema": "wireplan.run/1", "rows": [row, row | {"status": "failed"}, row | {"wrong": 3, "size_bytes": 1024}]}
+    report = json.loads(wireplan("validate", "-", "--cluster", "dgx-a100-80gb", "--json", text=json.dumps(run)).out)
+    assert [(r["size_bytes"], r["time_s"]) for r in report["rows"]] == [(8589934592, 0.034)]
+    (error,) = wireplan.errors("validate", "-", "--cluster", "dgx-a100-80gb", text=json.dumps({"schema": "wireplan.run/1", "rows": [{"op": "x"}]}))
+    assert error["path"] == "-: rows.0"
+
+
+def test_wrong_results_are_not_within(wireplan):
+    log = open(H100).read().replace("480.16      0 ", "480.16      5 ")
+    done = wireplan("validate", "-", "--cluster", "hgx-h100-80gb", "--tolerance", "100", "--json", text=log)
+    assert done.returncode == 1 and json.loads(done.out)["findings"][0]["rule"] == "wrong-results"
+
+
+def test_what_validate_needs(wireplan):
+    assert "not built yet" in wireplan.errors("validate", "--measure")[0]["text"]
+    assert "file is missing" in wireplan.errors("validate", "--cluster", "dgx-a100-80gb")[0]["text"]
+    assert "--cluster is missing" in wireplan.errors("validate", H100)[0]["text"]
+    assert "dgx-a100-80gb" in wireplan.errors("validate", H100, "--cluster", "dgx-a100-80g")[0]["text"]
+    assert "not in this cluster" in wireplan.errors("validate", str(LOGS / "all_reduce_2.17.txt"), "--cluster", "dgx-a100-40gb")[0]["text"]
+    assert wireplan.errors("validate", "-", "--cluster", "dgx-a100-80gb", text="{}")  # neither log nor document
