@@ -96,6 +96,28 @@ int most_waited_for(const Estimate& e) {
   return best;
 }
 
+// What was chosen may have gone with an edit: then what is waited for most. A curve of the profile leaves the wiring as it is.
+void choose_shown(AppState& state, const std::string& name) {
+  Answer& a = state.answer;
+  std::string& shown = state.view.shown;
+  const std::vector<ChartChoice> choices = chart_choices(a.plan, a.estimate);
+  const bool is_there = std::any_of(choices.begin(), choices.end(), [&](const ChartChoice& c) {
+    return c.key == shown && (name.empty() || c.name == name);
+  });
+  if (!is_there) shown.clear();
+  constexpr std::string_view kRow = "row.";
+  a.shown_message = shown.starts_with(kRow) ? std::atoi(shown.c_str() + kRow.size()) : most_waited_for(a.estimate);
+  const std::string key = !shown.empty() ? shown : a.shown_message >= 0 ? std::string(kRow) + std::to_string(a.shown_message) : "";
+  a.chart = collective_chart(a.plan, a.estimate, state.constants.links, key);
+}
+
+// Of the row that was chosen, so that it is known again after an edit; "" when none was.
+std::string name_of_shown(const AppState& state) {
+  const std::vector<CommunicationRow>& rows = state.answer.estimate.communication;
+  const auto row = static_cast<std::size_t>(std::max(state.answer.shown_message, 0));
+  return state.view.shown.starts_with("row.") && row < rows.size() ? std::string(rows[row].name) : std::string();
+}
+
 void explain_shown(AppState& state) {
   Answer& a = state.answer;
   a.explanation.reset();
@@ -113,6 +135,7 @@ void evaluate(AppState& state) {
   }
   state.errors.clear();
   Answer& a = state.answer;
+  const std::string shown = name_of_shown(state);
   a.plan = std::move(read.value());
   a.estimate = estimate(a.plan, state.constants);
   a.shardings = sharding_alternatives(a.plan, state.constants);
@@ -121,7 +144,7 @@ void evaluate(AppState& state) {
   a.lines = memory_timeline(a.plan, a.estimate);
   a.graph = prepare(a.plan.cluster, state.constants.links).graph;
   a.sentence = sentence_in(state.words, a.plan, a.estimate, state.view.unit);
-  a.shown_message = most_waited_for(a.estimate);
+  choose_shown(state, shown);
   explain_shown(state);
 }
 
@@ -205,6 +228,8 @@ bool edit_view(AppState& state, std::string_view key, const std::string& value) 
     return speak(state, value), true;
   else if (key == "explain")
     view.explain = value, view.asked = true;
+  else if (key == "shown")
+    view.shown = value;
   else if (key == "stage")
     view.stage = std::atoi(value.c_str());
   else if (key == "section")
@@ -212,7 +237,13 @@ bool edit_view(AppState& state, std::string_view key, const std::string& value) 
   else
     return false;
   if (key == "unit") speak(state, view.language);
-  if (key == "explain") explain_shown(state);
+  if (key == "explain") {
+    explain_shown(state);
+    // A row of communication that is asked about is also drawn.
+    constexpr std::string_view kRows = "communication.";
+    if (value.starts_with(kRows)) view.shown = "row." + value.substr(kRows.size(), value.find('.', kRows.size()) - kRows.size());
+  }
+  if (key == "shown" || key == "explain") choose_shown(state, "");
   return true;
 }
 
@@ -275,6 +306,14 @@ bool open_plan(AppState& state, std::string_view link) {
 bool apply(AppState& state, const Edit& edit) {
   if (edit.path.starts_with("view.")) return edit_view(state, std::string_view(edit.path).substr(5), edit.value);
   return edit_plan(state, edit);
+}
+
+Errors take_document(AppState& state, Json document) {
+  if (Result<Plan> read = read_plan(document, state.presets); !read) return read.errors();
+  state.document = std::move(document);
+  remember(state);
+  evaluate(state);
+  return {};
 }
 
 bool undo(AppState& state) { return state.moment > 0 && show_moment(state, state.moment - 1); }
