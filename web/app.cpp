@@ -111,6 +111,10 @@ void draw_frame() {
   if (edit && apply(a.state, edit)) follow_change(a);
   pass_on(a.ui.request);
   if (a.ui.more_frames) a.wanted = std::max(a.wanted, 1);
+  if (a.wanted <= 0 && find_mapping(a.state)) {
+    platform::say_changed();
+    a.wanted = 1;
+  }
   if (a.wanted > 0) platform::request_frame();
 }
 

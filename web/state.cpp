@@ -145,6 +145,7 @@ void evaluate(AppState& state) {
   a.graph = prepare(a.plan.cluster, state.constants.links).graph;
   a.sentence = sentence_in(state.words, a.plan, a.estimate, state.view.unit);
   choose_shown(state, shown);
+  a.mapping.reset();
   explain_shown(state);
 }
 
@@ -177,6 +178,23 @@ bool take_alternative(AppState& state, std::string_view kind, std::string_view k
   return true;
 }
 
+// The best mapping of ranks to GPUs: what states it.
+bool take_mapping(AppState& state) {
+  const std::optional<PlacementAnswer>& found = state.answer.mapping;
+  if (!found || !found->is_better) return false;
+  if (state.document["cluster"].is_string()) state.document["cluster"] = Json{{"node", state.document["cluster"]}};
+  const auto state_list = [&](const char* part, const char* key, const std::vector<int>& gpus) {
+    if (gpus.empty())
+      state.document[part].erase(key);
+    else
+      state.document[part][key] = gpus;
+  };
+  state_list("cluster", "gpus", found->best.gpus);
+  state_list("parallel", "placement", found->best.placement);
+  if (found->best.order != found->current.order) state.document["parallel"]["order"] = found->best.order;
+  return true;
+}
+
 // "4k" tokens are 4096.
 std::string plain_number(std::string_view path, std::string_view value) {
   std::string digits(value);
@@ -195,6 +213,8 @@ bool edit_plan(AppState& state, const Edit& edit) {
     const std::string_view key =
         path.size() > kind.size() ? path.substr(kind.size() + 1) : std::string_view(edit.value);
     if (!take_alternative(state, kind, key)) return false;
+  } else if (kind == "mapping") {
+    if (state.is_stale() || !take_mapping(state)) return false;
   } else {
     const bool is_number = !edit.value.empty() && edit.value.find_first_not_of("0123456789,kK") == std::string::npos;
     if (Errors wrong = set_path(state.document, path, is_number ? plain_number(path, edit.value) : edit.value);
@@ -306,6 +326,15 @@ bool open_plan(AppState& state, std::string_view link) {
 bool apply(AppState& state, const Edit& edit) {
   if (edit.path.starts_with("view.")) return edit_view(state, std::string_view(edit.path).substr(5), edit.value);
   return edit_plan(state, edit);
+}
+
+bool find_mapping(AppState& state) {
+  constexpr int kMostGpus = 8;  // more are searched too slowly to be waited for
+  Answer& a = state.answer;
+  if (a.mapping || a.shown_message < 0) return false;
+  if (a.plan.cluster.gpus_per_node > kMostGpus) return false;
+  a.mapping = best_placement(a.plan, state.constants);
+  return a.mapping->is_better;
 }
 
 Errors take_document(AppState& state, Json document) {

@@ -9,6 +9,7 @@
 
 #include "core/answer/alternatives.hpp"
 #include "core/answer/explain.hpp"
+#include "core/answer/placement.hpp"
 #include "core/answer/timeline.hpp"
 #include "core/text/presets.hpp"
 #include "web/catalogue.hpp"
@@ -40,6 +41,7 @@ struct Answer {
   std::optional<Explanation> explanation;
   int shown_message = -1;  // row of communication that the wiring is drawn for
   CollectiveChart chart;
+  std::optional<PlacementAnswer> mapping;  // the best one, once find_mapping() has looked for it
 };
 
 struct AppState {
@@ -65,6 +67,8 @@ bool open_plan(AppState& state, std::string_view link);
 bool apply(AppState& state, const Edit& edit);
 // Another document as one edit, if it can be read; else its errors, and nothing changes.
 Errors take_document(AppState& state, Json document);
+// Looks for the best mapping of ranks to GPUs, once for an answer: for when nothing else waits. True when it found a better one.
+bool find_mapping(AppState& state);
 bool undo(AppState& state);
 bool redo(AppState& state);
 void reset(AppState& state);

@@ -173,6 +173,13 @@ std::string errors_text(const Language& words, const CollectiveChart& chart) {
                                            {"n", format_count(static_cast<double>(chart.measured.size()))}});
 }
 
+std::string mapping_text(const Language& words, const PlacementAnswer& mapping) {
+  const Seconds before = mapping.current.time.value, after = mapping.best.time.value;
+  if (after < before)
+    return words.fill("wire.mapping", {{"a", format_seconds(after)}, {"b", format_seconds(before)}, {"g", format_percent(before / after - 1)}});
+  return words.fill("wire.mapping_hidden", {{"a", format_seconds(mapping.best.communication)}, {"b", format_seconds(mapping.current.communication)}});
+}
+
 std::string curve_text(const AppState& state) {
   const CollectiveChart& chart = state.answer.chart;
   if (chart.predicted.empty()) return chart.problem.empty() ? "–" : std::string(state.words[chart.problem]);
@@ -204,6 +211,8 @@ void add_chart(std::vector<Row>& rows, const AppState& state) {
   const bool is_measured = shown && sign_of(shown->call.basis) != "≈";
   say("collectives.curve", name_of_path(state, "collectives.curve"), curve_text(state), Claim::estimate);
   if (shown) say("collectives.basis", name_of_path(state, "collectives.basis"), basis_text(state.words, chart), is_measured ? Claim::measured : Claim::estimate);
+  if (state.answer.mapping && state.answer.mapping->is_better)
+    say("collectives.mapping", name_of_path(state, "collectives.mapping"), mapping_text(state.words, *state.answer.mapping), Claim::estimate);
   if (chart.measured.empty()) return;
   if (chart.worst_error > 0) say("collectives.measured", name_of_path(state, "collectives.measured"), errors_text(state.words, chart), Claim::measured);
   constexpr std::size_t kMost = 64;

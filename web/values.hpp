@@ -34,6 +34,8 @@ std::string line_text(const AppState& state);
 std::string basis_text(const Language& words, const CollectiveChart& chart);
 std::string errors_text(const Language& words, const CollectiveChart& chart);
 std::string curve_text(const AppState& state);
+// "Ranks placed otherwise: …": what the best mapping gains.
+std::string mapping_text(const Language& words, const PlacementAnswer& mapping);
 std::string signed_percent(double fraction);  // "+0.7 %", "−8.4 %"
 
 // "A100 SXM4 80 GB = 85.2 GB".

@@ -4,6 +4,7 @@
 #include "core/cost/wiring_rates.hpp"
 #include "web/panels/panels.hpp"
 #include "web/panels/wiring_picture.hpp"
+#include "web/values.hpp"
 #include "web/widgets.hpp"
 
 namespace wireplan {
@@ -281,6 +282,24 @@ void draw_network(Ui& ui, const Scene& s, const Rect& bar) {
        {11, Face::semibold, binds ? ui.colors->exp : ui.colors->ink2}, Align::centre, bar.w - 8);
 }
 
+// Ranks sit better elsewhere: by how much, and a way there.
+const PlacementAnswer* proposal_of(const AppState& state) {
+  const std::optional<PlacementAnswer>& mapping = state.answer.mapping;
+  return mapping && mapping->is_better ? &*mapping : nullptr;
+}
+
+Edit draw_proposal(Ui& ui, const PlacementAnswer& mapping, const Rect& area) {
+  const std::string_view try_it = ui.word("change.try");
+  const float wide = text_width(ui, try_it, label_style(ui)) + 24, high = ui.touch ? 44.f : 24.f;
+  const bool clicked = text_button(ui, "mapping.try", {area.right() - wide, area.middle_y() - high / 2, wide, high}, try_it);
+  const Rect line{area.x, area.y, area.w - wide - 8, area.h};
+  const Press p = press(ui, "mapping", line, true, 2);
+  const std::string said = mapping_text(*ui.words, mapping);
+  paragraph(ui, {line.x + 2, line.middle_y() - (text_width(ui, said, label_style(ui)) > line.w ? 16.f : 8.f), line.w, line.h}, said, label_style(ui).in(ui.colors->ink), 16);
+  tooltip(ui, p, mapping.text, {}, ui.word("hint.choose"));
+  return clicked || p.clicked ? Edit{"mapping", "best"} : Edit{};
+}
+
 }  // namespace
 
 Edit draw_wiring(Ui& ui, const AppState& state, const Rect& area) {
@@ -301,6 +320,8 @@ Edit draw_wiring(Ui& ui, const AppState& state, const Rect& area) {
   Rect drawing = area;
   drawing.cut_top(narrow ? 56 : 38);
   drawing.cut_bottom(8);
+  if (const PlacementAnswer* mapping = proposal_of(state))
+    if (Edit next = draw_proposal(ui, *mapping, drawing.cut_bottom(ui.touch ? 46.f : 34.f))) edit = std::move(next);
   const Rect strip = drawing.cut_bottom(kStrip).inset(0, 2);
   const bool has_network = s.plan.cluster.nodes > 1;
   const Rect network = has_network ? drawing.cut_top(22) : Rect{};
