@@ -182,7 +182,7 @@ std::vector<ChartChoice> chart_choices(const Plan& plan, const Estimate& e) {
   std::vector<ChartChoice> choices;
   for (std::size_t i = 0; i < e.communication.size() && i < e.cost.messages.size(); ++i) {
     const MessageCost& m = e.cost.messages[i];
-    choices.push_back({"row." + std::to_string(i), m.message.collective, m.ranks, m.nodes, e.communication[i].name});
+    choices.push_back({"row." + std::to_string(i), m.message.collective, m.ranks, m.nodes, e.communication[i].name, m.message.bytes});
   }
   if (!plan.cluster.profile) return choices;
   const std::size_t rows = choices.size();
@@ -191,7 +191,7 @@ std::vector<ChartChoice> chart_choices(const Plan& plan, const Estimate& e) {
     const bool is_shown = std::any_of(choices.begin(), choices.begin() + static_cast<std::ptrdiff_t>(rows), [&](const ChartChoice& c) {
       return is_of(curves[i], c.collective, c.ranks, c.nodes);
     });
-    if (!is_shown) choices.push_back({"curve." + std::to_string(i), curves[i].collective, curves[i].ranks, curves[i].nodes, {}});
+    if (!is_shown) choices.push_back({"curve." + std::to_string(i), curves[i].collective, curves[i].ranks, curves[i].nodes, {}, {}});
   }
   return choices;
 }

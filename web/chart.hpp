@@ -55,6 +55,7 @@ struct ChartChoice {
   Collective collective{};
   int ranks = 0, nodes = 1;
   std::string_view name;  // of a row of communication, empty: measured only
+  Bytes size;             // of one of its calls
 };
 std::vector<ChartChoice> chart_choices(const Plan& plan, const Estimate& estimate);
 

@@ -145,7 +145,7 @@ void add_cluster(Table& table, const AppState& state, const Catalogue& presets) 
   const Cluster& c = state.answer.plan.cluster;
   Field& node = table.add("cluster", "cluster.node", FieldKind::preset, Look::dropdown, c.node.id);
   node.choices = presets.nodes;
-  node.text = c.node.name.empty() ? c.node.id : c.node.name;
+  node.text = !c.node.name.empty() ? c.node.name : !c.node.id.empty() ? c.node.id : std::string(state.words["in.own_node"]);
   table.number("cluster", "cluster.nodes", c.nodes, 1, 100'000, 1, doubling_neighbours(c.nodes, 1, 100'000));
   table
       .number("cluster", "cluster.gpus_per_node", c.gpus_per_node, 1, c.node.gpus, 1,

@@ -29,6 +29,8 @@ struct Plot {
   ImVec2 at(Bytes size, BytesPerSecond rate) const { return {x(size), y(rate)}; }
 };
 
+bool is_within(Bytes size) { return size.value >= kLeastChartBytes && size.value <= kMostChartBytes; }
+
 // Both ends of the scale, so that all that is drawn lies within.
 void scale(Plot& p, const CollectiveChart& c) {
   double least = c.wire_limit.value > 0 ? c.wire_limit.value : 1e9, most = least;
@@ -39,7 +41,8 @@ void scale(Plot& p, const CollectiveChart& c) {
   };
   for (const auto& piece : c.predicted)
     for (const Point& q : piece) take(q.low.value), take(q.high.value);
-  for (const CollectiveChart::Measured& m : c.measured) take(m.bus.value);
+  for (const CollectiveChart::Measured& m : c.measured)
+    if (is_within(m.size)) take(m.bus.value);
   p.y_from = log2_of(std::max(least, most * 1e-6)) - 0.2;
   p.y_to = std::max(log2_of(most) + 0.5, p.y_from + 2);
 }
@@ -72,7 +75,7 @@ void draw_limit(const Plot& p, const CollectiveChart& c) {
   if (c.wire_limit.value <= 0) return;
   const float y = p.y(c.wire_limit);
   dashed_line(p.ui, {p.r.x, y}, {p.r.right(), y}, p.ui.colors->ink3, 2, 3);
-  text(p.ui, p.r.x + 6, y - 8, p.ui.words->fill("chart.limit", {{"l", c.wire}, {"r", format_rate(c.wire_limit)}}), tick_style(p.ui),
+  text(p.ui, p.r.x + 6, y < p.r.y + 16 ? y + 9 : y - 8, p.ui.words->fill("chart.limit", {{"l", c.wire}, {"r", format_rate(c.wire_limit)}}), tick_style(p.ui),
        Align::left, p.r.w * 0.6f);
 }
 
@@ -80,7 +83,7 @@ void draw_limit(const Plot& p, const CollectiveChart& c) {
 void draw_sent(const Plot& p, const CollectiveChart& c) {
   Ui& ui = p.ui;
   for (const CollectiveChart::Sent& s : c.sent) {
-    if (s.size.value < kLeastChartBytes || s.size.value > kMostChartBytes) continue;
+    if (!is_within(s.size)) continue;
     const float x = std::floor(p.x(s.size)) + 0.5f;
     dashed_line(ui, {x, p.r.y}, {x, p.r.bottom()}, s.is_shown ? ui.colors->ink : faded(ui.colors->ink, 0.35f), 4, 3);
     if (!s.is_shown) continue;
@@ -107,7 +110,7 @@ void draw_band(const Plot& p, const std::vector<Point>& points, ImU32 color) {
   }
 }
 
-// Where algorithm or protocol switches: a dotted joint, and between two joints what is taken there.
+// Where algorithm or protocol switches: a dotted joint, and between two joints what is taken there, on the lower side of the line.
 void draw_joints(const Plot& p, const CollectiveChart& c) {
   Ui& ui = p.ui;
   float taken = p.r.x - 1;
@@ -119,11 +122,11 @@ void draw_joints(const Plot& p, const CollectiveChart& c) {
     }
     const Point& middle = piece[piece.size() / 2];
     const std::string name = way_text(ui, middle.call);
-    const float w = text_width(ui, name, tick_style(ui)), x = std::clamp(p.x(middle.size), p.r.x + w / 2 + 4, p.r.right() - w / 2 - 4);
-    const float y = std::min(p.y(middle.low) + 13, p.r.bottom() - 8);
-    if (x - w / 2 < taken) continue;
-    text(ui, x, y, name, tick_style(ui).in(ui.colors->ink2), Align::centre);
-    taken = x + w / 2 + 8;
+    const float w = text_width(ui, name, tick_style(ui)), x = std::clamp(p.x(middle.size) + 12, p.r.x + 4, p.r.right() - w - 4);
+    const float y = std::min(p.y(middle.low) + 15, p.r.bottom() - 8);
+    if (x < taken) continue;
+    text(ui, x, y, name, tick_style(ui).in(ui.colors->ink2));
+    taken = x + w + 8;
   }
 }
 
@@ -142,7 +145,7 @@ void draw_others(const Plot& p, const CollectiveChart& c) {
 
 void draw_measured(const Plot& p, const CollectiveChart& c) {
   for (const CollectiveChart::Measured& m : c.measured) {
-    if (m.size.value < kLeastChartBytes || m.size.value > kMostChartBytes) continue;
+    if (!is_within(m.size)) continue;
     const ImVec2 at = p.at(m.size, m.bus);
     p.ui.list->AddCircleFilled(at, 4, p.ui.colors->bg1, 16);
     p.ui.list->AddCircle(at, 4, p.ui.colors->params, 16, 1.6f);

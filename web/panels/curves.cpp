@@ -25,7 +25,7 @@ Edit draw_choice(Ui& ui, const AppState& state, const Rect& r) {
   std::vector<Option> options;
   std::string shown;
   for (const ChartChoice& c : chart_choices(state.answer.plan, state.answer.estimate)) {
-    options.push_back({c.key, choice_text(ui, c), "", ""});
+    options.push_back({c.key, choice_text(ui, c), c.name.empty() ? std::string() : format_message_size(c.size), ""});
     if (c.key == state.answer.chart.key) shown = options.back().label;
   }
   if (std::string picked = dropdown(ui, "curve.choice", r, shown, options, state.answer.chart.key); !picked.empty())

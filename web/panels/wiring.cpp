@@ -311,7 +311,6 @@ Edit draw_wiring(Ui& ui, const AppState& state, const Rect& area) {
     const CommunicationRow& row = state.answer.estimate.communication[index(state.answer.shown_message)];
     sub = ui.words->fill("wire.sub", {{"s", std::string(row.name)}, {"n", std::to_string(row.ranks)}});
   }
-  if (s.ring && s.ring->uses_host_memory) sub += " · " + std::string(ui.word("wire.host_memory"));
   if (s.pale) sub = std::string(ui.word("if_it_fitted")) + (sub.empty() ? "" : " · ") + sub;
   const bool narrow = area.w < 400;
   text(ui, narrow ? area.x : area.x + title + 12, area.y + (narrow ? 42.f : 20.f), sub, label_style(ui), Align::left,

@@ -74,7 +74,7 @@ export async function take(app, text, gpu) {
 const DONE = {
   topology: () => word("paste.done.topology", "This machine is now the plan's cluster."),
   cluster: () => word("paste.done.cluster", "This is now the plan's cluster."),
-  profile: () => word("paste.done.profile", "Your measurements now decide what they cover. They stay in this tab: a shared link leaves them out."),
+  profile: () => word("paste.done.profile", "Your measurements now decide what they cover."),
   plan: () => word("paste.done.plan", "This is now the plan."),
   link: () => word("paste.done.plan", "This is now the plan."),
 };
