@@ -85,7 +85,8 @@ NcclTestsPlace place_by_devices(const NcclTestsTable& t) {
   }
   const int processes = counts_of(pids).distinct;
   if (members.size() > 1) p.launch = processes == static_cast<int>(members.size()) ? "process-per-gpu" : "single-process";
-  if (p.nodes == 1 && static_cast<int>(members.size()) == p.ranks && !t.has_visible_devices && groups <= 1)
+  const bool is_whole = static_cast<int>(members.size()) == p.ranks && counts_of(places).most == 1;
+  if (p.nodes == 1 && is_whole && !t.has_visible_devices && groups <= 1)
     for (const auto& d : members) p.gpus.push_back(d.device);
   if (static_cast<int>(members.size()) < p.ranks && groups <= 1)
     p.notes.push_back("its list of devices is cut: ranks are those up to the highest, " + std::to_string(highest - 1));

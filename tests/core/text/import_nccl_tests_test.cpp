@@ -224,6 +224,10 @@ TEST_CASE("wrong results, warm-up and other things the reader must know", "[text
   const ImportedMeasurements visible = imported("$ CUDA_VISIBLE_DEVICES=2,3 all_reduce_perf -g 2\n# Using devices\n#  Rank 0 Pid 1 on a device 0 [0x01] X\n#  Rank 1 Pid 1 on a device 1 [0x02] X\n" + kHeading +
                                                 "1048576 262144 float sum -1 50.00 20.97 20.97 0 49.00 21.40 21.40 0\n");
   CHECK(visible.profile.curves.at(0).gpus.empty());
+  // A damaged list that names a device twice says nothing of the GPUs.
+  const ImportedMeasurements twice = imported("$ all_reduce_perf -g 4\n# Rank 0 Pid 1 on a device 0 [0x01] X\n# Rank 2 Pid 1 on a device 2 [0x01] X\n# Rank 2 Pid 1 on a device 2 [0x01] X\n" + kHeading +
+                                              "1048576 262144 float sum -1 50.00 20.97 27.96 0\n");
+  CHECK(twice.profile.curves.at(0).gpus.empty());
   CHECK(visible.profile.curves.at(0).ranks == 2);
 }
 
