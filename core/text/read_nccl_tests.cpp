@@ -12,6 +12,7 @@ namespace wireplan {
 namespace {
 
 constexpr std::size_t kMostRows = 100'000, kMostTables = 1'000, kMostDevices = 100'000;
+constexpr int kMostRanks = 100'000;
 
 bool is_type(std::string_view word) { return nccl_type(word).bytes > 0; }
 
@@ -247,7 +248,7 @@ class TextReader {
     if (at + 1 >= words.size()) return false;
     NcclTestsTable::Device d;
     const auto rank = whole_number(words[at + 1]);
-    if (!rank || *rank >= 1'000'000) return false;
+    if (!rank || *rank >= kMostRanks) return false;
     d.rank = static_cast<int>(*rank);
     bool has_device = false;
     for (std::size_t i = at + 2; i + 1 < words.size() && !has_device; ++i) {
@@ -335,6 +336,7 @@ struct JsonReader {
     if (devices == nullptr || !devices->is_array()) return;
     for (const Json& d : *devices) {
       if (!d.is_object() || table.devices.size() >= kMostDevices) break;
+      if (count_of(d, "rank", 0) >= kMostRanks) continue;
       table.devices.push_back({count_of(d, "rank", 0), count_of(d, "group", 0), count_of(d, "device", 0), format_exact(number_of(d, "pid")), text_of(d, "hostname")});
       out.add_gpu_name(text_of(d, "device_info"));
     }
