@@ -230,6 +230,7 @@ TEST_CASE("wrong results, warm-up and other things the reader must know", "[text
   CHECK(twice.profile.curves.at(0).gpus.empty());
   // Neither may the numbers of a damaged log be: ranks beyond any machine, more nodes than ranks.
   CHECK_FALSE(import_nccl_tests("$ all_reduce_perf\n# nThread 100000 nGpus 100000 minBytes 1\n" + std::string("$ x\n") + "1048576 262144 float sum -1 50.00 0.00 0.00 0\n"));
+  CHECK_FALSE(import_nccl_tests("$ all_reduce_perf\n# Rank 0 Pid 1 on a device 0 [0x01] X\n# Rank 1 Pid 2 on a device 3442 [0x01] X\n" + kHeading + "1048576 262144 float sum -1 50.00 0.00 0.00 0\n"));
   const std::string last = "# Rank 1 Pid 2 on a device 0 [0x01] X\n";
   CHECK(imported("$ all_reduce_perf\n# Rank 0 Pid 1 on a device 0 [0x01] X\n# Rank 112372 Pid 1 on a device 1 [0x01] X\n" + last + last + last + kHeading + "1048576 262144 float sum -1 50.00 20.97 20.97 0\n").profile.curves.at(0).nodes == 2);
   CHECK(visible.profile.curves.at(0).ranks == 2);
