@@ -19,4 +19,10 @@ std::string machine_of(const CollectiveRun& run) {
   return machine;
 }
 
+std::string wiring_of(const CollectiveRun& run) {
+  const Node& node = run.cluster.node;
+  const std::string kind = run.nodes == 1 || node.gpus > 1 ? ", " + std::string(name_of(node.wiring.kind)) : "";
+  return node.gpu.architecture + kind + (run.nodes > 1 && run.cluster.network ? ", " + std::string(name_of(run.cluster.network->fabric)) : "");
+}
+
 }  // namespace wireplan

@@ -1,3 +1,4 @@
+#include "tests/support/plans.hpp"
 #include "core/text/answer_json.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -76,7 +77,7 @@ TEST_CASE("assumptions have their whole paths and values as JSON, those of a pre
         R"([{"path":"training.kernels","value":"eager","why":"by implementation"},)"
         R"({"path":"parallel.overlap","value":{"tensor":false},"why":"by framework"},)"
         R"({"path":"x","value":"not json","why":""}])");
-  const Json read = write_estimate(plan_of(R"({"model":"gpt2","cluster":{"node":"l40s-8x"}})"), Estimate())["assumed"];
+  const Json read = write_estimate(wireplan::testing::plan_of(R"({"model":"gpt2","cluster":{"node":"l40s-8x"}})"), Estimate())["assumed"];
   int count = 0;
   for (const Json& a : read) count += a["path"] == "cluster.node.cpu.nccl_class";
   CHECK(count == 1);
