@@ -3,9 +3,7 @@
 namespace wireplan {
 
 PreparedCluster prepare(const CollectiveRun& run, const LinkConstants& constants) {
-  PreparedCluster cluster = prepare(run.cluster, constants);
-  cluster.switches = run.switches;
-  return cluster;
+  return prepare(run.cluster, constants, run.switches);
 }
 
 GroupShape group_of(const CollectiveRun& run) {

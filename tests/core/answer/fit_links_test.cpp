@@ -2,6 +2,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <sstream>
@@ -137,4 +138,73 @@ TEST_CASE("published sweeps, each source left out: no worse than was reached", "
     CHECK(s.summary.median_abs < (s.group == "from 1 MiB on" ? 0.05 : 0.09));
     CHECK(s.summary.p90_abs < (s.group == "from 1 MiB on" ? 0.35 : 0.42));
   }
+}
+
+namespace {
+
+// Errors of `sweep`'s points with an odd index where the machine's profile is `profile`.
+struct SizeErrors {
+  std::vector<double> from_1_mib, below;
+};
+void predict_every_other(const CollectiveRun& sweep, const Profile& profile, SizeErrors& out) {
+  CollectiveRun run = sweep;
+  run.cluster.profile = profile;
+  PreparedCluster cluster = prepare(run, constants().links);
+  const RingOnWiring ring = ring_on_wiring(cluster, group_of(run));
+  for (std::size_t i = 1; i < sweep.points.size(); i += 2) {
+    const MeasuredCurve::Point& p = sweep.points[i];
+    const auto& measured = profile.curves[0].points;
+    if (p.size < measured.front().size || measured.back().size < p.size) continue;
+    const CollectiveCall call = collective_call(cluster, ring, sweep.collective, sweep.gpus, p.size);
+    CHECK(call.basis == Basis::profile);
+    (p.size.value >= 1 << 20 ? out.from_1_mib : out.below).push_back(std::fabs(call.time.value.value / p.time.value - 1));
+  }
+}
+MeasuredCurve curve_of(const CollectiveRun& run, std::size_t step) {
+  MeasuredCurve curve;
+  curve.collective = run.collective;
+  curve.ranks = run.gpus;
+  curve.nodes = run.nodes;
+  for (std::size_t i = 0; i < run.points.size(); i += step) curve.points.push_back(run.points[i]);
+  return curve;
+}
+double quantile(std::vector<double> v, double share) {
+  REQUIRE(!v.empty());
+  std::sort(v.begin(), v.end());
+  return v[static_cast<std::size_t>(share * static_cast<double>(v.size() - 1))];
+}
+
+}  // namespace
+
+TEST_CASE("a profile of every other size says the sizes between", "[fit]") {
+  SizeErrors errors;
+  for (const CollectiveRun& sweep : published()) {
+    if (sweep.points.size() < 5) continue;
+    INFO(sweep.source << " " << machine_of(sweep));
+    Profile own;
+    own.curves = {curve_of(sweep, 2)};
+    predict_every_other(sweep, own, errors);
+  }
+  CHECK(quantile(errors.from_1_mib, 0.5) < 0.005);
+  CHECK(quantile(errors.from_1_mib, 0.9) < 0.04);
+  CHECK(quantile(errors.below, 0.5) < 0.015);
+  CHECK(quantile(errors.below, 0.9) < 0.08);
+}
+
+TEST_CASE("a profile of another day or version says what a machine does", "[fit]") {
+  SizeErrors errors;
+  const std::vector<CollectiveRun> sweeps = published();
+  for (const CollectiveRun& sweep : sweeps)
+    for (const CollectiveRun& other : sweeps) {
+      if (&sweep == &other || machine_of(sweep) != machine_of(other) || sweep.collective != other.collective || sweep.gpus != other.gpus) continue;
+      if (!(sweep.cluster == other.cluster) || !(sweep.switches == other.switches) || other.points.size() < 2) continue;
+      INFO(sweep.source << " " << machine_of(sweep));
+      Profile own;
+      own.curves = {curve_of(other, 1)};
+      predict_every_other(sweep, own, errors);
+    }
+  CHECK(quantile(errors.from_1_mib, 0.5) < 0.03);
+  CHECK(quantile(errors.from_1_mib, 0.9) < 0.12);
+  CHECK(quantile(errors.below, 0.5) < 0.045);
+  CHECK(quantile(errors.below, 0.9) < 0.22);
 }
