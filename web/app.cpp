@@ -23,19 +23,21 @@ Edit draw_results(App& a) {
   const float moved = start.y - page.centre.y;
   const auto here = [&](Rect r) { return Rect{r.x, r.y + moved, r.w, r.h}; };
   const Rect memory = here(page.memory), wiring = here(page.wiring), wirings = here(page.wirings),
-             step = here(page.step), moments = here(page.moments);
+             step = here(page.step), curves = here(page.curves), moments = here(page.moments);
   for (const auto& [key, rect] : {std::pair{"panel.memory", memory},
                                   {"panel.wiring", wiring},
                                   {"panel.wirings", wirings},
                                   {"panel.step", step},
+                                  {"panel.curves", curves},
                                   {"panel.moments", moments}})
     a.ui.mark(key, rect);
   take(draw_memory(a.ui, a.state, memory));
   take(draw_wiring(a.ui, a.state, wiring));
   take(draw_wirings(a.ui, a.state, wirings));
   take(draw_step(a.ui, a.state, step));
+  take(draw_curves(a.ui, a.state, curves));
   take(draw_moments(a.ui, a.state, moments));
-  for (const float y : {wiring.y, step.y, moments.y})
+  for (const float y : {wiring.y, step.y, curves.y, moments.y})
     horizontal(a.ui, page.centre.x, page.centre.right(), y, a.ui.colors->line);
   if (a.state.is_stale()) fill(a.ui, page.centre, faded(a.ui.colors->bg1, 0.55f));
   end_scroll(a.ui, start, page.centre_height);
@@ -81,6 +83,7 @@ void begin_page(App& a) {
 
 void pass_on(const Request& request) {
   if (request.kind == Request::Kind::edit_text) platform::say_edit_text(request.path, request.rect, request.value);
+  if (request.kind == Request::Kind::paste) platform::say_paste();
   if (request.kind == Request::Kind::pick) platform::say_pick(request.path, request.rect);
 }
 
@@ -108,6 +111,10 @@ void draw_frame() {
   if (edit && apply(a.state, edit)) follow_change(a);
   pass_on(a.ui.request);
   if (a.ui.more_frames) a.wanted = std::max(a.wanted, 1);
+  if (a.wanted <= 0 && find_mapping(a.state)) {
+    platform::say_changed();
+    a.wanted = 1;
+  }
   if (a.wanted > 0) platform::request_frame();
 }
 

@@ -24,6 +24,18 @@ void say_answer(JsonText& out, const std::vector<SentencePiece>& pieces) {
   out.end_array();
 }
 
+void say_errors(JsonText& out, const Errors& errors) {
+  out.key("errors").array();
+  for (const Error& e : errors)
+    out.object()
+        .field("path", e.path)
+        .field("value", e.value)
+        .field("limit", e.limit)
+        .field("text", e.text)
+        .end_object();
+  out.end_array();
+}
+
 void say_rows(JsonText& out, const AppState& state) {
   out.key("rows").array();
   for (const Row& r : result_rows(state)) {
@@ -43,6 +55,7 @@ void say_panels(JsonText& out, const PageLayout& page) {
                                   {"wiring", page.wiring},
                                   {"wirings", page.wirings},
                                   {"step", page.step},
+                                  {"curves", page.curves},
                                   {"moments", page.moments}})
     out.object().field("key", key).field("top", rect.y).field("height", rect.h).end_object();
   out.end_array();
@@ -148,15 +161,9 @@ std::string state_document(const App& app) {
       .field("theme", s.view.is_dark ? "dark" : "light");
   out.field("language", s.view.language).field("version", kEngineVersion);
   say_answer(out, s.answer.sentence);
-  out.field("stale", s.is_stale()).key("errors").array();
-  for (const Error& e : s.errors)
-    out.object()
-        .field("path", e.path)
-        .field("value", e.value)
-        .field("limit", e.limit)
-        .field("text", e.text)
-        .end_object();
-  out.end_array().field("verdict", name_of(s.answer.estimate.memory.verdict)).field("summary", summary(s));
+  out.field("stale", s.is_stale());
+  say_errors(out, s.errors);
+  out.field("verdict", name_of(s.answer.estimate.memory.verdict)).field("summary", summary(s));
   out.field("can_undo", s.moment > 0)
       .field("can_redo", s.moment + 1 < s.history.size())
       .field("explain", s.view.explain)
@@ -223,6 +230,16 @@ std::string scenarios_document(const AppState& state) {
       out.field("chosen", scenario.value()["plan"] == state.document).end_object();
     }
   return out.end_array().take();
+}
+
+std::string adopted_document(const Adopted& adopted) {
+  JsonText out;
+  out.object();
+  say_errors(out, adopted.errors);
+  out.field("changed", adopted.changed).key("followed").array();
+  for (const Adopted::Followed& f : adopted.followed)
+    out.object().field("path", f.path).field("from", f.from).field("to", f.to).end_object();
+  return out.end_array().end_object().take();
 }
 
 std::string export_text(const AppState& state, std::string_view format) {

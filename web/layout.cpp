@@ -32,7 +32,8 @@ void place_results(const AppState& state, PageLayout& page) {
     page.wiring = row;
   }
   page.step = {rest.x, rest.y, rest.w, step};
-  page.moments = {rest.x, page.step.bottom(), rest.w, moments_height(state, false)};
+  page.curves = {rest.x, page.step.bottom(), rest.w, curves_height(state, rest.w, false)};
+  page.moments = {rest.x, page.curves.bottom(), rest.w, moments_height(state, false)};
   page.centre_height = page.moments.bottom() - page.centre.y;
 }
 
@@ -43,7 +44,8 @@ void place_flow(const AppState& state, PageLayout& page) {
   page.wiring = rest.cut_top(kNarrowWiring).inset(16, 0);
   page.wirings = rest.cut_top(wirings_height(state)).inset(8, 0);
   page.step = rest.cut_top(step_height(state, true));
-  page.centre_height = page.step.bottom() - page.centre.y;
+  page.curves = rest.cut_top(curves_height(state, rest.w, true));
+  page.centre_height = page.curves.bottom() - page.centre.y;
 }
 
 }  // namespace

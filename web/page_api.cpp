@@ -5,6 +5,7 @@
 
 #include "core/text/answer_json.hpp"
 #include "core/text/json.hpp"
+#include "web/adopt.hpp"
 #include "web/app.hpp"
 #include "web/documents.hpp"
 #include "web/fonts.hpp"
@@ -83,6 +84,12 @@ const char* page_words() {
 
 void page_edit(const char* path, const char* value) {
   after(apply(app().state, {text_or_empty(path), text_or_empty(value)}));
+}
+const char* page_adopt(const char* kind, const char* json) {
+  static std::string text;
+  const Adopted adopted = adopt(app().state, text_or_empty(kind), text_or_empty(json));
+  after(adopted.changed);
+  return kept(text, adopted_document(adopted));
 }
 void page_undo() { after(undo(app().state)); }
 void page_redo() { after(redo(app().state)); }

@@ -13,6 +13,7 @@ extern "C" {
 [[gnu::used]] const char* page_alternatives();
 [[gnu::used]] const char* page_words();
 [[gnu::used]] void page_edit(const char* path, const char* value);
+[[gnu::used]] const char* page_adopt(const char* kind, const char* json);
 [[gnu::used]] void page_undo();
 [[gnu::used]] void page_redo();
 [[gnu::used]] void page_reset();

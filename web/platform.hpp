@@ -23,6 +23,7 @@ void restore();
 void say_changed();
 void say_edit_text(const std::string& path, Rect rect, const std::string& value);
 void say_pick(const std::string& path, Rect rect);
+void say_paste();
 void show_cursor(bool is_hand);
 
 }  // namespace wireplan::platform

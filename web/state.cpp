@@ -96,6 +96,28 @@ int most_waited_for(const Estimate& e) {
   return best;
 }
 
+// What was chosen may have gone with an edit: then what is waited for most. A curve of the profile leaves the wiring as it is.
+void choose_shown(AppState& state, const std::string& name) {
+  Answer& a = state.answer;
+  std::string& shown = state.view.shown;
+  const std::vector<ChartChoice> choices = chart_choices(a.plan, a.estimate);
+  const bool is_there = std::any_of(choices.begin(), choices.end(), [&](const ChartChoice& c) {
+    return c.key == shown && (name.empty() || c.name == name);
+  });
+  if (!is_there) shown.clear();
+  constexpr std::string_view kRow = "row.";
+  a.shown_message = shown.starts_with(kRow) ? std::atoi(shown.c_str() + kRow.size()) : most_waited_for(a.estimate);
+  const std::string key = !shown.empty() ? shown : a.shown_message >= 0 ? std::string(kRow) + std::to_string(a.shown_message) : "";
+  a.chart = collective_chart(a.plan, a.estimate, state.constants.links, key);
+}
+
+// Of the row that was chosen, so that it is known again after an edit; "" when none was.
+std::string name_of_shown(const AppState& state) {
+  const std::vector<CommunicationRow>& rows = state.answer.estimate.communication;
+  const auto row = static_cast<std::size_t>(std::max(state.answer.shown_message, 0));
+  return state.view.shown.starts_with("row.") && row < rows.size() ? std::string(rows[row].name) : std::string();
+}
+
 void explain_shown(AppState& state) {
   Answer& a = state.answer;
   a.explanation.reset();
@@ -113,6 +135,7 @@ void evaluate(AppState& state) {
   }
   state.errors.clear();
   Answer& a = state.answer;
+  const std::string shown = name_of_shown(state);
   a.plan = std::move(read.value());
   a.estimate = estimate(a.plan, state.constants);
   a.shardings = sharding_alternatives(a.plan, state.constants);
@@ -121,7 +144,8 @@ void evaluate(AppState& state) {
   a.lines = memory_timeline(a.plan, a.estimate);
   a.graph = prepare(a.plan.cluster, state.constants.links).graph;
   a.sentence = sentence_in(state.words, a.plan, a.estimate, state.view.unit);
-  a.shown_message = most_waited_for(a.estimate);
+  choose_shown(state, shown);
+  a.mapping.reset();
   explain_shown(state);
 }
 
@@ -154,6 +178,23 @@ bool take_alternative(AppState& state, std::string_view kind, std::string_view k
   return true;
 }
 
+// The best mapping of ranks to GPUs: what states it.
+bool take_mapping(AppState& state) {
+  const std::optional<PlacementAnswer>& found = state.answer.mapping;
+  if (!found || !found->is_better) return false;
+  if (state.document["cluster"].is_string()) state.document["cluster"] = Json{{"node", state.document["cluster"]}};
+  const auto state_list = [&](const char* part, const char* key, const std::vector<int>& gpus) {
+    if (gpus.empty())
+      state.document[part].erase(key);
+    else
+      state.document[part][key] = gpus;
+  };
+  state_list("cluster", "gpus", found->best.gpus);
+  state_list("parallel", "placement", found->best.placement);
+  if (found->best.order != found->current.order) state.document["parallel"]["order"] = found->best.order;
+  return true;
+}
+
 // "4k" tokens are 4096.
 std::string plain_number(std::string_view path, std::string_view value) {
   std::string digits(value);
@@ -172,6 +213,8 @@ bool edit_plan(AppState& state, const Edit& edit) {
     const std::string_view key =
         path.size() > kind.size() ? path.substr(kind.size() + 1) : std::string_view(edit.value);
     if (!take_alternative(state, kind, key)) return false;
+  } else if (kind == "mapping") {
+    if (state.is_stale() || !take_mapping(state)) return false;
   } else {
     const bool is_number = !edit.value.empty() && edit.value.find_first_not_of("0123456789,kK") == std::string::npos;
     if (Errors wrong = set_path(state.document, path, is_number ? plain_number(path, edit.value) : edit.value);
@@ -205,6 +248,8 @@ bool edit_view(AppState& state, std::string_view key, const std::string& value) 
     return speak(state, value), true;
   else if (key == "explain")
     view.explain = value, view.asked = true;
+  else if (key == "shown")
+    view.shown = value;
   else if (key == "stage")
     view.stage = std::atoi(value.c_str());
   else if (key == "section")
@@ -212,7 +257,13 @@ bool edit_view(AppState& state, std::string_view key, const std::string& value) 
   else
     return false;
   if (key == "unit") speak(state, view.language);
-  if (key == "explain") explain_shown(state);
+  if (key == "explain") {
+    explain_shown(state);
+    // A row of communication that is asked about is also drawn.
+    constexpr std::string_view kRows = "communication.";
+    if (value.starts_with(kRows)) view.shown = "row." + value.substr(kRows.size(), value.find('.', kRows.size()) - kRows.size());
+  }
+  if (key == "shown" || key == "explain") choose_shown(state, "");
   return true;
 }
 
@@ -275,6 +326,23 @@ bool open_plan(AppState& state, std::string_view link) {
 bool apply(AppState& state, const Edit& edit) {
   if (edit.path.starts_with("view.")) return edit_view(state, std::string_view(edit.path).substr(5), edit.value);
   return edit_plan(state, edit);
+}
+
+bool find_mapping(AppState& state) {
+  constexpr int kMostGpus = 8;  // more are searched too slowly to be waited for
+  Answer& a = state.answer;
+  if (a.mapping || a.shown_message < 0) return false;
+  if (a.plan.cluster.gpus_per_node > kMostGpus) return false;
+  a.mapping = best_placement(a.plan, state.constants);
+  return a.mapping->is_better;
+}
+
+Errors take_document(AppState& state, Json document) {
+  if (Result<Plan> read = read_plan(document, state.presets); !read) return read.errors();
+  state.document = std::move(document);
+  remember(state);
+  evaluate(state);
+  return {};
 }
 
 bool undo(AppState& state) { return state.moment > 0 && show_moment(state, state.moment - 1); }

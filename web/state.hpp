@@ -9,9 +9,11 @@
 
 #include "core/answer/alternatives.hpp"
 #include "core/answer/explain.hpp"
+#include "core/answer/placement.hpp"
 #include "core/answer/timeline.hpp"
 #include "core/text/presets.hpp"
 #include "web/catalogue.hpp"
+#include "web/chart.hpp"
 #include "web/ui.hpp"
 
 namespace wireplan {
@@ -25,6 +27,7 @@ struct ViewState {
   bool asked = false;  // the reader asked for that number: then it may cover results where there is no room beside them
   int stage = -1;      // pipeline stage whose memory is drawn over time; -1: the fullest
   std::string section;  // of the inputs, where they are folded into a strip
+  std::string shown;    // what wiring and curves are drawn for, a key of chart_choices(); "": what is waited for most
 };
 
 // Everything that follows from one valid plan.
@@ -36,7 +39,9 @@ struct Answer {
   WiringGraph graph;
   std::vector<SentencePiece> sentence;
   std::optional<Explanation> explanation;
-  int shown_message = -1;  // row of communication that the wiring is drawn for: the one that is waited for most
+  int shown_message = -1;  // row of communication that the wiring is drawn for
+  CollectiveChart chart;
+  std::optional<PlacementAnswer> mapping;  // the best one, once find_mapping() has looked for it
 };
 
 struct AppState {
@@ -60,6 +65,10 @@ void start(AppState& state, std::string_view link);
 bool open_plan(AppState& state, std::string_view link);
 // Applies an edit of the plan or of the view. True when anything changed.
 bool apply(AppState& state, const Edit& edit);
+// Another document as one edit, if it can be read; else its errors, and nothing changes.
+Errors take_document(AppState& state, Json document);
+// Looks for the best mapping of ranks to GPUs, once for an answer: for when nothing else waits. True when it found a better one.
+bool find_mapping(AppState& state);
 bool undo(AppState& state);
 bool redo(AppState& state);
 void reset(AppState& state);

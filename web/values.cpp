@@ -138,11 +138,96 @@ std::string line_text(const AppState& state) {
   return state.words.fill("mem.line.of_stage", {{"n", std::to_string(line->stage)}}) + ": " + text;
 }
 
+std::string signed_percent(double fraction) {
+  const double percent = std::round(fraction * 1000) / 10;
+  if (percent == 0) return "±0 %";
+  return (percent < 0 ? "−" : "+") + format_fixed(std::abs(percent), 1) + " %";
+}
+
+namespace {
+
+// The size that the plan sends, else the largest that is drawn.
+Bytes shown_size(const CollectiveChart& chart) {
+  for (const CollectiveChart::Sent& s : chart.sent)
+    if (s.is_shown) return s.size;
+  return chart.measured.empty() ? Bytes(kMostChartBytes) : chart.measured.back().size;
+}
+
+std::string_view sign_of(Basis basis) { return basis == Basis::profile || basis == Basis::measured ? "●" : "≈"; }
+
+}  // namespace
+
+std::string basis_text(const Language& words, const CollectiveChart& chart) {
+  const Bytes size = shown_size(chart);
+  const CollectiveChart::Point* point = chart.at(size);
+  if (!point) return {};
+  const Basis basis = point->call.basis;
+  return std::string(sign_of(basis)) + " " +
+         words.fill("chart.basis", {{"s", format_message_size(size)}, {"b", std::string(words["basis." + std::string(name_of(basis))])}});
+}
+
+std::string errors_text(const Language& words, const CollectiveChart& chart) {
+  const auto percent = [](double v) { return format_fixed(v * 100, 1) + " %"; };
+  return words.fill("chart.measured.sum", {{"m", percent(chart.median_error)},
+                                           {"w", percent(chart.worst_error)},
+                                           {"n", format_count(static_cast<double>(chart.measured.size()))}});
+}
+
+std::string mapping_text(const Language& words, const PlacementAnswer& mapping) {
+  const Seconds before = mapping.current.time.value, after = mapping.best.time.value;
+  if (after < before)
+    return words.fill("wire.mapping", {{"a", format_seconds(after)}, {"b", format_seconds(before)}, {"g", format_percent(before / after - 1)}});
+  return words.fill("wire.mapping_hidden", {{"a", format_seconds(mapping.best.communication)}, {"b", format_seconds(mapping.current.communication)}});
+}
+
+std::string curve_text(const AppState& state) {
+  const CollectiveChart& chart = state.answer.chart;
+  if (chart.predicted.empty()) return chart.problem.empty() ? "–" : std::string(state.words[chart.problem]);
+  const CollectiveChart::Point *first = chart.at(Bytes(65536)), *last = &chart.predicted.back().back();
+  return state.words.fill("chart.says", {{"n", std::string(name_of(chart.collective)) + ", " + std::to_string(chart.ranks) + " GPU"},
+                                         {"a", format_rate(first->bus)},
+                                         {"s", format_message_size(first->size)},
+                                         {"b", format_rate(last->bus)},
+                                         {"t", format_message_size(last->size)},
+                                         {"l", chart.wire}});
+}
+
 Bytes needed(const AppState& state, Bytes allocated) {
   const Estimate& e = state.answer.estimate;
   const double share = std::min(state.constants.memory.unavoidable_fragmentation, e.slack_share);
   return allocated + Bytes(std::ceil(share * allocated.value)) + e.memory.runtime;
 }
+
+namespace {
+
+// The chart of collectives for those who do not see it.
+void add_chart(std::vector<Row>& rows, const AppState& state) {
+  const CollectiveChart& chart = state.answer.chart;
+  if (chart.key.empty()) return;
+  const auto say = [&](std::string path, std::string label, std::string words, Claim claim) {
+    rows.push_back({"collectives", std::move(path), std::move(label), std::move(words), "", name_of(claim), 0, true});
+  };
+  const CollectiveChart::Point* shown = chart.at(shown_size(chart));
+  const bool is_measured = shown && sign_of(shown->call.basis) != "≈";
+  say("collectives.curve", name_of_path(state, "collectives.curve"), curve_text(state), Claim::estimate);
+  if (shown) say("collectives.basis", name_of_path(state, "collectives.basis"), basis_text(state.words, chart), is_measured ? Claim::measured : Claim::estimate);
+  if (state.answer.mapping && state.answer.mapping->is_better)
+    say("collectives.mapping", name_of_path(state, "collectives.mapping"), mapping_text(state.words, *state.answer.mapping), Claim::estimate);
+  if (chart.measured.empty()) return;
+  if (chart.worst_error > 0) say("collectives.measured", name_of_path(state, "collectives.measured"), errors_text(state.words, chart), Claim::measured);
+  constexpr std::size_t kMost = 64;
+  for (std::size_t i = 0; i < chart.measured.size() && i < kMost; ++i) {
+    const CollectiveChart::Measured& m = chart.measured[i];
+    const bool alone = m.predicted.value <= 0;
+    say("collectives.points." + std::to_string(i), state.words.fill("path.collectives.size", {{"s", format_message_size(m.size)}}),
+        state.words.fill(alone ? "chart.point_alone" : "chart.point", {{"m", format_seconds(m.time)},
+                                                                       {"p", format_seconds(m.predicted)},
+                                                                       {"e", signed_percent(m.predicted / m.time - 1)}}),
+        Claim::measured);
+  }
+}
+
+}  // namespace
 
 std::vector<Row> result_rows(const AppState& state) {
   const Answer& a = state.answer;
@@ -160,6 +245,7 @@ std::vector<Row> result_rows(const AppState& state) {
     say("memory.peak_at", place_text(state, a.estimate.stage_memory[fullest].place));
     say("memory.timeline", line_text(state));
   }
+  add_chart(rows, state);
   return rows;
 }
 

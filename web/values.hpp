@@ -30,14 +30,22 @@ std::size_t peak_of(const MemoryLine& line);
 // The drawn line in a sentence: where it starts, its peak, where it ends.
 std::string line_text(const AppState& state);
 
+// Of the chart of collectives: what the shown size rests on, with its sign; how far measurements are off; the curve in a sentence.
+std::string basis_text(const Language& words, const CollectiveChart& chart);
+std::string errors_text(const Language& words, const CollectiveChart& chart);
+std::string curve_text(const AppState& state);
+// "Ranks placed otherwise: …": what the best mapping gains.
+std::string mapping_text(const Language& words, const PlacementAnswer& mapping);
+std::string signed_percent(double fraction);  // "+0.7 %", "−8.4 %"
+
 // "A100 SXM4 80 GB = 85.2 GB".
 std::string capacity_text(const AppState& state);
 
 // What the card must have for so much allocated: with the fragmentation and the runtime that `need_bytes` counts.
 Bytes needed(const AppState& state, Bytes allocated);
 
-// Every number of the estimate that a table shows: all that can be explained but the ends of bands. And two that are words,
-// the place of the peak and the drawn line.
+// Every number of the estimate that a table shows: all that can be explained but the ends of bands. And those that are words:
+// the place of the peak, the drawn line, the curve of a collective with its measurements.
 struct Row {
   std::string group, path, label, text, unit;
   std::string_view claim;

@@ -11,7 +11,7 @@ namespace wireplan::test {
 
 // What the page said to the frame around it, and whether it wants another frame.
 struct Said {
-  int changes = 0;
+  int changes = 0, pastes = 0;
   bool wants_frame = false;
   std::string edit_text, pick;
 };

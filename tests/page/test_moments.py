@@ -7,7 +7,7 @@ PHONE = dict(width=390, height=844, has_touch=True, is_mobile=True, device_scale
 
 @pytest.fixture
 def wide(visit):
-    page = visit(height=1500)
+    page = visit(height=1900)
     page.settle()
     return page
 

@@ -178,6 +178,18 @@ Edit draw_model_facts(Column& c, const AppState& state) {
   return asked ? Edit{"view.explain", "model.parameters"} : Edit{};
 }
 
+// Opens the dialog that reads a machine's own outputs; below it what is known of this one by measurements.
+void draw_paste(Column& c, const AppState& state) {
+  Ui& ui = c.ui;
+  if (text_button(ui, "in.paste", {c.x, c.y + 2, c.width(), kRowHeight}, ui.word("in.paste"))) ui.request = {Request::Kind::paste, {}, {}, {}};
+  c.y += kRowPitch + 4;
+  const std::optional<Profile>& profile = state.answer.plan.cluster.profile;
+  if (!profile) return;
+  text(ui, c.x, c.y + 6, ui.words->fill("in.profile", {{"n", format_count(static_cast<double>(profile->curves.size()))}}), tick_style(ui),
+       Align::left, c.width());
+  c.y += 17;
+}
+
 Edit draw_section(Column& c, const AppState& state, const std::vector<Field>& form, std::string_view section) {
   Edit edit;
   Ui& ui = c.ui;
@@ -197,6 +209,7 @@ Edit draw_section(Column& c, const AppState& state, const std::vector<Field>& fo
   }
   if (section == "model")
     if (Edit next = draw_model_facts(c, state)) edit = std::move(next);
+  if (section == "cluster") draw_paste(c, state);
   return edit;
 }
 

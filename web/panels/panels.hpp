@@ -36,6 +36,10 @@ float wirings_height(const AppState& state);
 Edit draw_step(Ui& ui, const AppState& state, const Rect& area);
 float step_height(const AppState& state, bool narrow);
 
+// "Bus bandwidth against size": the collective that the wiring is drawn for, predicted, measured, as the plan sends it.
+Edit draw_curves(Ui& ui, const AppState& state, const Rect& area);
+float curves_height(const AppState& state, float width, bool narrow);
+
 // Where the number in question comes from.
 Edit draw_explanation(Ui& ui, const AppState& state, const Rect& area);
 

@@ -123,7 +123,7 @@ Edit draw_table(Ui& ui, const AppState& state, const Rect& area) {
     tooltip(ui, p, std::string(name_of(row.collective)) + " · " + std::string(name_of(row.dimension)), row.bottleneck,
             ui.words->fill(
                 "comm.how",
-                {{"a", std::string(row.algorithm)}, {"p", std::string(row.protocol)}, {"b", std::string(row.basis)}}));
+                {{"a", std::string(row.algorithm)}, {"p", std::string(row.protocol)}, {"b", std::string(ui.word("basis." + std::string(row.basis)))}}));
     if (p.clicked) edit = {"view.explain", path + ".time_s"};
     y += kRow;
   }

@@ -4,6 +4,7 @@
 #include "core/cost/wiring_rates.hpp"
 #include "web/panels/panels.hpp"
 #include "web/panels/wiring_picture.hpp"
+#include "web/values.hpp"
 #include "web/widgets.hpp"
 
 namespace wireplan {
@@ -20,8 +21,11 @@ struct Scene {
   const Plan& plan;
   const RingOnWiring* ring = nullptr;
   bool pale = false, is_bottleneck = false;
+  Collective collective{};
+  int ranks = 0;
   std::vector<float> forward, backward;  // load of each link's directions, as a share of its rate
   std::vector<double> used;              // the larger of both, bytes/s
+  std::vector<double> flows;             // of that direction
 
   explicit Scene(const AppState& state) : graph(state.answer.graph), plan(state.answer.plan) {
     const Estimate& e = state.answer.estimate;
@@ -30,15 +34,19 @@ struct Scene {
     forward.resize(graph.links.size());
     backward.resize(graph.links.size());
     used.resize(graph.links.size());
+    flows.resize(graph.links.size());
     if (state.answer.shown_message < 0) return;
     const MessageCost& shown = e.cost.messages[index(state.answer.shown_message)];
     ring = &shown.ring;
+    collective = shown.message.collective;
+    ranks = shown.ranks;
     const BytesPerSecond carried = bandwidth_of(*ring, shown.message.collective);
     for (const LinkLoad& load : ring->loads) {
       if (load.link < 0 || index(load.link) >= graph.links.size()) continue;
       const double rate = load.flows * carried.value, most = graph.links[index(load.link)].rate.value;
       (load.forward ? forward : backward)[index(load.link)] = most > 0 ? static_cast<float>(rate / most) : 0;
       used[index(load.link)] = std::max(used[index(load.link)], rate);
+      flows[index(load.link)] = std::max(flows[index(load.link)], load.flows);
     }
   }
   bool binds(int link) const { return is_bottleneck && ring && ring->bottleneck_link == link; }
@@ -54,6 +62,25 @@ std::string used_of(double used, BytesPerSecond rate, bool briefly = false) {
 std::string kind_of(const Scene& s, const Link& l) {
   const std::string name = link_name(s.graph, l, s.plan.cluster.node);
   return name.substr(0, name.rfind(' '));
+}
+
+// What the rate of a link is: NCCL's own figure unless somebody stated one, and what the data sheet says beside it.
+std::string rate_text(const Ui& ui, const Link& l) {
+  const auto with = [&](const char* key) {
+    return l.nominal.value > 0 ? ui.words->fill(key, {{"n", format_rate(l.nominal)}}) : std::string();
+  };
+  std::string text = l.stated                ? with("wire.nominal")
+                     : l.nominal.value > 0 ? with("wire.planned")
+                                             : std::string(ui.word("wire.planned_only"));
+  if (l.measured) text += "; " + ui.words->fill("wire.measured", {{"r", format_rate(l.rate)}});
+  return text;
+}
+
+// "2 flows of all_gather, 4 GPUs a group": who shares a link.
+std::string flows_text(const Ui& ui, const Scene& s, double flows) {
+  return ui.words->fill("wire.flows", {{"f", format_exact(std::round(flows * 100) / 100)},
+                                       {"c", std::string(name_of(s.collective))},
+                                       {"n", std::to_string(s.ranks)}});
 }
 
 Edit draw_link(Ui& ui, const Scene& s, const PlacedLink& placed) {
@@ -77,10 +104,10 @@ Edit draw_link(Ui& ui, const Scene& s, const PlacedLink& placed) {
       press(ui, "wiring.link." + s.graph.components[index(l.a)].id + "-" + s.graph.components[index(l.b)].id, around,
             true, 2);
   const std::string name = link_name(s.graph, l, s.plan.cluster.node);
-  tooltip(ui, p, name, ui.words->fill("wire.uses", {{"u", used_of(s.used[index(placed.link)], l.planned())}}),
-          l.nominal.value > 0
-              ? ui.words->fill(l.stated ? "wire.nominal" : "wire.planned", {{"n", format_rate(l.nominal)}})
-              : std::string());
+  const double used = s.used[index(placed.link)];
+  std::string says = ui.words->fill("wire.uses", {{"u", used_of(used, l.planned())}});
+  if (used > 0) says += "\n" + flows_text(ui, s, s.flows[index(placed.link)]);
+  tooltip(ui, p, name, says, rate_text(ui, l));
   return {};
 }
 
@@ -107,6 +134,32 @@ void draw_chip(Ui& ui, const Scene& s, int component, const Rect& r, double memo
   fill(ui, gauge, ui.colors->track);
   fill(ui, {gauge.x, gauge.y, gauge.w * static_cast<float>(std::min(memory_share, 1.0)), gauge.h},
        memory_share > 1 ? ui.colors->no : ui.colors->load);
+}
+
+// No peer access: what a GPU sends goes up to a buffer in host memory, and its neighbour takes it from there.
+void draw_host_memory(Ui& ui, const Scene& s, const WiringPicture& picture) {
+  const ImU32 color = s.pale ? ui.colors->line2 : s.is_bottleneck ? ui.colors->exp : ui.colors->ink2;
+  for (std::size_t i = 0; i < picture.chips.size(); ++i) {
+    if (s.graph.components[i].kind != ComponentKind::cpu || picture.chips[i].w < 40) continue;
+    const Rect& cpu = picture.chips[i];
+    const Rect box{std::floor(cpu.middle_x() - 27), cpu.bottom() + 9, 54, 19};
+    float deepest = 0;
+    for (std::size_t g = 0; g < picture.chips.size(); ++g) {
+      const Rect& gpu = picture.chips[g];
+      if (s.graph.components[g].kind != ComponentKind::gpu || gpu.w <= 0 || gpu.middle_x() < cpu.x || gpu.middle_x() > cpu.right()) continue;
+      const float side = gpu.middle_x() < box.middle_x() - 1 ? 1.f : -1.f, x = gpu.middle_x() + side * 11;
+      deepest = std::max(deepest, gpu.y);
+      const float y = box.middle_y();
+      dashed_line(ui, {x, gpu.y}, {x, y}, color, 4, 3, 1.5f);
+      if (x < box.x || x > box.right()) dashed_line(ui, {x, y}, {side > 0 ? box.x : box.right(), y}, color, 4, 3, 1.5f);
+    }
+    if (deepest < box.bottom() + 20) continue;
+    line(ui, {box.middle_x(), cpu.bottom()}, {box.middle_x(), box.y}, color, 3);
+    fill(ui, box, s.is_bottleneck ? ui.colors->exp_bg : ui.colors->bg1, 4);
+    outline(ui, box, color, 4, 1.5f);
+    ui.mark("wiring.dram." + s.graph.components[i].id, box);
+    text(ui, box.middle_x(), box.middle_y(), ui.word("wire.dram"), {11, Face::semibold, color}, Align::centre, box.w - 4);
+  }
 }
 
 // "PCIe 4 ×16" over "14.2 / 24", in the middle between two pipes; "NVLink" over and the numbers under a level one.
@@ -164,6 +217,7 @@ std::string bottleneck_numbers(const Ui& ui, const Scene& s) {
 }
 
 std::string bottleneck_nominal(const Ui& ui, const Scene& s) {
+  if (s.ring->bottleneck_link >= 0) return rate_text(ui, s.graph.links[index(s.ring->bottleneck_link)]);
   return s.ring->bottleneck_nominal.value > 0
              ? ui.words->fill("wire.planned", {{"n", format_rate(s.ring->bottleneck_nominal)}})
              : std::string(ui.word("wire.planned_only"));
@@ -182,7 +236,9 @@ void draw_callout(Ui& ui, const Scene& s, const PlacedLink& link, const Rect& be
   text(ui, x, top + 30, s.ring->bottleneck, tick_style(ui).in(ui.colors->ink), Align::centre, room);
   text(ui, x, top + 47, bottleneck_numbers(ui, s), tick_style(ui).in(ui.colors->ink), Align::centre, room);
   const BytesPerSecond nominal = s.ring->bottleneck_nominal;
-  const std::string what = nominal.value > 0 ? ui.words->fill("wire.nominal_short", {{"n", format_rate(nominal)}})
+  const bool stated = s.graph.links[index(link.link)].stated;
+  const std::string what = stated              ? std::string(ui.word("wire.stated_short"))
+                           : nominal.value > 0 ? ui.words->fill("wire.nominal_short", {{"n", format_rate(nominal)}})
                                              : std::string(ui.word("wire.planned_short"));
   text(ui, x, top + 64, what, tick_style(ui).in(ui.colors->ink2), Align::centre, room);
 }
@@ -226,6 +282,24 @@ void draw_network(Ui& ui, const Scene& s, const Rect& bar) {
        {11, Face::semibold, binds ? ui.colors->exp : ui.colors->ink2}, Align::centre, bar.w - 8);
 }
 
+// Ranks sit better elsewhere: by how much, and a way there.
+const PlacementAnswer* proposal_of(const AppState& state) {
+  const std::optional<PlacementAnswer>& mapping = state.answer.mapping;
+  return mapping && mapping->is_better ? &*mapping : nullptr;
+}
+
+Edit draw_proposal(Ui& ui, const PlacementAnswer& mapping, const Rect& area) {
+  const std::string_view try_it = ui.word("change.try");
+  const float wide = text_width(ui, try_it, label_style(ui)) + 24, high = ui.touch ? 44.f : 24.f;
+  const bool clicked = text_button(ui, "mapping.try", {area.right() - wide, area.middle_y() - high / 2, wide, high}, try_it);
+  const Rect line{area.x, area.y, area.w - wide - 8, area.h};
+  const Press p = press(ui, "mapping", line, true, 2);
+  const std::string said = mapping_text(*ui.words, mapping);
+  paragraph(ui, {line.x + 2, line.middle_y() - (text_width(ui, said, label_style(ui)) > line.w ? 16.f : 8.f), line.w, line.h}, said, label_style(ui).in(ui.colors->ink), 16);
+  tooltip(ui, p, mapping.text, {}, ui.word("hint.choose"));
+  return clicked || p.clicked ? Edit{"mapping", "best"} : Edit{};
+}
+
 }  // namespace
 
 Edit draw_wiring(Ui& ui, const AppState& state, const Rect& area) {
@@ -237,6 +311,7 @@ Edit draw_wiring(Ui& ui, const AppState& state, const Rect& area) {
     const CommunicationRow& row = state.answer.estimate.communication[index(state.answer.shown_message)];
     sub = ui.words->fill("wire.sub", {{"s", std::string(row.name)}, {"n", std::to_string(row.ranks)}});
   }
+  if (s.ring && s.ring->uses_host_memory) sub += " · " + std::string(ui.word("wire.host_memory"));
   if (s.pale) sub = std::string(ui.word("if_it_fitted")) + (sub.empty() ? "" : " · ") + sub;
   const bool narrow = area.w < 400;
   text(ui, narrow ? area.x : area.x + title + 12, area.y + (narrow ? 42.f : 20.f), sub, label_style(ui), Align::left,
@@ -245,6 +320,8 @@ Edit draw_wiring(Ui& ui, const AppState& state, const Rect& area) {
   Rect drawing = area;
   drawing.cut_top(narrow ? 56 : 38);
   drawing.cut_bottom(8);
+  if (const PlacementAnswer* mapping = proposal_of(state))
+    if (Edit next = draw_proposal(ui, *mapping, drawing.cut_bottom(ui.touch ? 46.f : 34.f))) edit = std::move(next);
   const Rect strip = drawing.cut_bottom(kStrip).inset(0, 2);
   const bool has_network = s.plan.cluster.nodes > 1;
   const Rect network = has_network ? drawing.cut_top(22) : Rect{};
@@ -270,6 +347,7 @@ Edit draw_wiring(Ui& ui, const AppState& state, const Rect& area) {
   const double memory_share = m.capacity.value > 0 ? m.need.value / m.capacity : 0;
   for (std::size_t i = 0; i < picture.chips.size(); ++i)
     if (picture.chips[i].w > 0) draw_chip(ui, s, static_cast<int>(i), picture.chips[i], memory_share);
+  if (s.ring && s.ring->uses_host_memory) draw_host_memory(ui, s, picture);
   draw_link_labels(ui, s, picture);
   if (called_out)
     draw_callout(ui, s, *called_out, picture.between);

@@ -41,6 +41,7 @@ function arrange(form, table) {
     const node = element("div", { class: "field", "data-field": field.path });
     box.append(node);
     fields.set(field.path, { node });
+    if (field.path === "cluster.gpus_per_node") box.append(element("div", { class: "field full" }, element("button", { type: "button", "data-do": "paste" }, text("in.paste", "Paste"))));
   }
 }
 

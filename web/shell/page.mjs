@@ -95,6 +95,19 @@ async function share(button) {
   said(button, word("link_copied", "Link copied"));
 }
 
+// What reads machines and logs comes when it is asked for.
+async function paste(texts) {
+  const { openPaste } = await import("./paste.mjs");
+  await openPaste(app, texts);
+}
+
+async function dropped(event) {
+  event.preventDefault();
+  root.removeAttribute("data-drop");
+  const files = [...event.dataTransfer.files].slice(0, 8);
+  if (app && files.length) await paste(await Promise.all(files.map((file) => file.slice(0, 4_000_001).text())));
+}
+
 // Says it in the button's own place for a moment, and to screen readers.
 const resting = new WeakMap();
 function said(button, words) {
@@ -118,6 +131,7 @@ const ACTIONS = {
     showForm($("form", form), app.form(), edit);
   },
   done: () => form.close(),
+  paste: () => paste(),
 };
 
 document.addEventListener("click", async (event) => {
@@ -144,6 +158,22 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
 });
 
+if (!embedded) {
+  const withFiles = (event) => event.dataTransfer?.types.includes("Files");
+  document.addEventListener("dragover", (event) => {
+    if (!withFiles(event)) return;
+    event.preventDefault();
+    root.dataset.drop = word("drop", "Drop to read");
+  });
+  document.addEventListener("dragleave", (event) => event.relatedTarget ?? root.removeAttribute("data-drop"));
+  document.addEventListener("drop", (event) => withFiles(event) && dropped(event));
+  document.addEventListener("paste", (event) => {
+    const text = event.clipboardData?.getData("text/plain") ?? "";
+    if (!app || text.length < 40 || /^(input|textarea)$/i.test(event.target.tagName)) return;
+    event.preventDefault();
+    paste([text]);
+  });
+}
 $("#results")?.addEventListener("beforematch", () => toggleResults(true));
 $("#copy")?.addEventListener("beforetoggle", ({ target }) => {
   const at = $('[popovertarget="copy"]').getBoundingClientRect();
@@ -158,6 +188,7 @@ const hooks = {
   editText(path, x, y, width, height, value) {
     editText(stage, { x, y, width, height, value, label: path }, (text) => edit(path, text));
   },
+  paste: () => paste(),
   pick(path, x, y, width, height) {
     const field = app.form().find((one) => one.path === path);
     if (!field) return;

@@ -1,0 +1,186 @@
+// A machine's own outputs, pasted or dropped: its wiring, its measurements, a cluster or a whole plan. Loaded when first asked for,
+// with the module that reads them; nothing of it travels before.
+import { announce, element } from "./dom.mjs";
+import { text as ofCanvas, word } from "./words.mjs";
+
+const LARGEST = 4_000_000;
+let core = null;
+let dialog = null;
+
+// What a text is, by its own words; what no one knows goes to the reader of topologies, which says what it is instead.
+export function kindOf(text) {
+  const start = text.trimStart();
+  if (/^#?v=1&/.test(start)) return "link";
+  if (start.startsWith("{")) {
+    let document_ = null;
+    try { document_ = JSON.parse(text); } catch { return /"(?:average_size|out_of_place|nccl-tests)/.test(text) ? "nccl-tests" : "broken"; }
+    const schema = String(document_.schema ?? "");
+    if (schema.startsWith("wireplan.profile/")) return "profile";
+    if (schema.startsWith("wireplan.cluster/")) return "cluster";
+    if (schema.startsWith("wireplan.")) return "plan" in document_ ? "answer" : "other";
+    if ("model_type" in document_ || "architectures" in document_) return "config";
+    if ("model" in document_) return "plan";
+    if ("node" in document_ || "gpus_per_node" in document_) return "cluster";
+    return "nccl-tests";
+  }
+  const isTable = /\b(?:algbw|busbw)\b|^#? *\w+_perf\b|out-of-place/m.test(text);
+  if (isTable && !/\bGPU0\b.*\bGPU1\b/.test(text)) return "nccl-tests";
+  if (/\bNCCL INFO\b/.test(text)) return "nccl-log";
+  return "topology";
+}
+
+async function loaded() {
+  if (core) return core;
+  const found = await import("./wireplan.mjs");
+  await found.ready;
+  return (core = found);
+}
+
+const failed = (text) => ({ errors: [{ path: "", text }] });
+
+// → {errors} or {kind, changed, followed, assumed, notes, gpu}
+export async function take(app, text, gpu) {
+  if (!text.trim()) return failed(word("paste.empty", "There is nothing to read yet."));
+  if (text.length > LARGEST) return failed(word("paste.large", "This is too long: at most 4 MB are read."));
+  const kind = kindOf(text);
+  const later = {
+    config: word("paste.config", "This is a model's config.json. It is not read yet: choose the model by its name."),
+    "nccl-log": word("paste.nccl_log", "This is a log of NCCL itself. The page does not read it yet; the program does: wireplan import FILE."),
+    other: word("paste.other", "This is a document of Wireplan, but neither a plan nor a cluster nor a profile."),
+  }[kind];
+  if (later) return failed(later);
+  if (kind === "link") return app.open(text.trim().replace(/^(?!#)/, "#")) ? { kind, changed: true } : failed(app.state().errors[0]?.text ?? "");
+  if (kind === "plan" || kind === "profile" || kind === "cluster" || kind === "broken")
+    return { kind, assumed: kind === "cluster" ? JSON.parse(text).assumed : [], ...app.adopt(kind === "broken" ? "plan" : kind, text) };
+  if (kind === "answer") return { kind: "plan", ...app.adopt("plan", JSON.stringify(JSON.parse(text).plan)) };
+  const reader = await loaded();
+  if (kind === "nccl-tests") {
+    const found = reader.importNcclTests(text);
+    if (found.errors) return found;
+    const notes = found.notes.map((note) => note.text);
+    if (found.gpus.length) notes.unshift(`${word("paste.measured_on", "Measured on")} ${found.gpus.join(", ")}.`);
+    return { kind: "profile", notes, ...app.adopt("profile", JSON.stringify(found.profile)) };
+  }
+  const cluster = reader.importTopology(text, gpu ? { gpu } : {});
+  if (cluster.errors) return cluster;
+  const { assumed = [], ...stated } = cluster;
+  const guessed = gpu || assumed.some(({ path }) => path === "node.gpu");
+  return {
+    kind: "topology", assumed, gpu: guessed ? (cluster.node.gpu.id ?? cluster.node.gpu) : null,
+    ...app.adopt("cluster", JSON.stringify({ ...stated, assumed })),
+  };
+}
+
+const DONE = {
+  topology: () => word("paste.done.topology", "This machine is now the plan's cluster."),
+  cluster: () => word("paste.done.cluster", "This is now the plan's cluster."),
+  profile: () => word("paste.done.profile", "Your measurements now decide what they cover. They stay in this tab: a shared link leaves them out."),
+  plan: () => word("paste.done.plan", "This is now the plan."),
+  link: () => word("paste.done.plan", "This is now the plan."),
+};
+
+// One dialog, made at the first use. Its text stays, so that it can be mended.
+function make(app) {
+  const area = element("textarea", { id: "paste-text", spellcheck: "false", autocomplete: "off", rows: 9, "aria-describedby": "paste-how paste-wrong" });
+  const wrong = element("div", { id: "paste-wrong", class: "wrong", role: "alert" });
+  const said = element("div", { id: "paste-said", "aria-live": "polite" });
+  const undo = element("button", { type: "button", hidden: true });
+  const read = element("button", { type: "button" });
+  const close = element("button", { type: "button" });
+  const title = element("h2", { id: "paste-title" });
+  const how = element("p", { id: "paste-how" });
+  const label = element("label", { for: "paste-text" });
+  const box = element("dialog", { id: "paste", "aria-labelledby": "paste-title" }, title, how, label, area, wrong, said, element("div", { class: "row" }, undo, close, read));
+  document.body.append(box);
+
+  let edits = 0;  // of this text, to be taken back before it is read again
+  const takeBack = () => {
+    for (; edits > 0; --edits) app.undo();
+  };
+  const label_ = () => {
+    title.textContent = word("paste.title", "Your machine, your measurements");
+    how.textContent = word("paste.how", "Paste the output of nvidia-smi topo -m (with nvidia-smi -L and topo -p2p r beside it, if you have them), an NCCL topology XML, a log of nccl-tests, or a cluster, profile or plan as JSON. Or drop a file anywhere on the page. It is read in this tab.");
+    label.textContent = word("paste.text", "Text");
+    undo.textContent = word("undo", "Undo");
+    read.textContent = word("paste.read", "Read it");
+    close.textContent = edits > 0 ? word("done", "Done") : word("close", "Close");
+    read.classList.toggle("primary", edits === 0);
+    close.classList.toggle("primary", edits > 0);
+    undo.hidden = edits === 0;
+  };
+
+  const list = (heading, items) =>
+    items?.length ? [element("h3", {}, heading), element("ul", {}, ...items.map((item) => element("li", {}, ...[item].flat())))] : [];
+
+  function gpuChooser(chosen) {
+    const id = "paste-gpu";
+    const choices = core.presets("gpus").presets.map((gpu) => element("option", { value: gpu.id, selected: gpu.id === chosen }, gpu.name ?? gpu.id));
+    const select = element("select", { id, onchange: () => readText([area.value], select.value).then(() => dialog.box.querySelector(`#${id}`)?.focus()) }, ...choices);
+    return [element("div", { class: "field" }, element("label", { for: id }, word("paste.gpu", "GPU, a guess")), select)];
+  }
+
+  function show({ kind, errors, changed, followed, assumed, notes, gpu }) {
+    if (errors?.length) {
+      wrong.append(...errors.slice(0, 5).map(({ path, text }) => element("p", {}, path ? element("code", {}, `${path} `) : null, text)));
+      announce(errors[0].text);
+      return;
+    }
+    if (changed) ++edits;
+    said.append(
+      element("p", { class: "done-line" }, changed ? DONE[kind]() : word("paste.same", "The plan has this already.")),
+      ...(gpu ? gpuChooser(gpu) : []),
+      ...list(word("paste.assumed", "Assumed, since the text does not say"), assumed?.map(({ path, why }) => [element("code", {}, `${path} `), why])),
+      ...list(word("paste.followed", "Followed in the plan"), followed?.map(({ path, from, to }) => `${ofCanvas(`in.${path}`, path)}: ${from} → ${to}`)),
+      ...list(word("paste.notes", "Notes"), notes),
+    );
+  }
+
+  async function readText(texts, gpu) {
+    box.setAttribute("aria-busy", "true");
+    takeBack();
+    wrong.replaceChildren();
+    said.replaceChildren();
+    try {
+      for (const text of texts) show(await take(app, text, gpu));
+    } catch (error) {
+      show(failed(String(error?.message ?? error)));
+    }
+    area.setAttribute("aria-invalid", String(Boolean(wrong.children.length)));
+    box.removeAttribute("aria-busy");
+    label_();
+  }
+
+  read.addEventListener("click", () => readText([area.value]));
+  undo.addEventListener("click", () => {
+    takeBack();
+    said.replaceChildren();
+    label_();
+    area.focus();
+  });
+  close.addEventListener("click", () => box.close());
+  box.addEventListener("close", () => {
+    edits = 0;
+    said.replaceChildren();
+    wrong.replaceChildren();
+  });
+  area.addEventListener("paste", () => setTimeout(() => readText([area.value])));
+  area.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    readText([area.value]);
+  });
+  return { box, area, readText, label_ };
+}
+
+// With texts: read at once. Without: waits for what is pasted.
+export async function openPaste(app, texts = []) {
+  dialog ??= make(app);
+  if (!dialog.box.open) {
+    dialog.label_();
+    dialog.box.showModal();
+    dialog.area.focus();
+  }
+  if (!texts.length) return;
+  dialog.area.value = texts.length === 1 ? texts[0] : "";
+  await dialog.readText(texts);
+}
