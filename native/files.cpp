@@ -8,7 +8,9 @@
 #include <memory>
 #include <system_error>
 
+#include "core/text/import_topology.hpp"
 #include "core/text/link.hpp"
+#include "core/text/read_cluster.hpp"
 #include "core/text/reader.hpp"
 
 namespace wireplan {
@@ -65,13 +67,28 @@ Result<Json> plan_argument(const std::string& argument, const Presets& presets) 
                value_text(Json(argument)) + " is neither a file nor a scenario" + did_you_mean(presets.nearest("scenarios", argument))};
 }
 
+namespace {
+
+// A JSON document, or what nvidia-smi and NCCL print of a machine.
+Result<Json> read_machine(const std::string& path, const Presets& presets) {
+  Result<std::string> text = read_text(path);
+  if (!text) return text.errors();
+  const std::size_t first = text.value().find_first_not_of(" \t\r\n\xEF\xBB\xBF");
+  if (first == std::string::npos || text.value()[first] == '{' || text.value()[first] == '"') return parse_json(text.value());
+  Result<Cluster> cluster = import_topology(text.value(), {}, presets);
+  if (!cluster) return cluster.errors();
+  return write_cluster(cluster.value());
+}
+
+}  // namespace
+
 Result<Json> cluster_argument(const std::string& argument, const Presets& presets) {
-  if (argument == "-") return read_document(argument);
+  if (argument == "-") return read_machine(argument, presets);
   for (const char* kind : {"nodes", "scenarios"})
     if (!presets.text(kind, argument).empty()) return Json(argument);
   if (looks_like_link(argument)) return Json(argument);
   std::error_code ignored;
-  if (fs::exists(argument, ignored)) return read_document(argument);
+  if (fs::exists(argument, ignored)) return read_machine(argument, presets);
   return Error{"", value_text(Json(argument)), "a node id, a scenario id, a link, a file or -",
                value_text(Json(argument)) + " is neither a node nor a file" + did_you_mean(presets.nearest("nodes", argument))};
 }

@@ -101,7 +101,7 @@ void define(CLI::App& app, Options& options) {
 
   CLI::App* accuracy = app.add_subcommand("accuracy", "compare estimates with measured runs");
   accuracy->add_option("--runs", options.runs_file, "the runs, one JSON object a line, or - for standard input; left out: the reference runs")->type_name("FILE");
-  accuracy->add_option("--leave-out", options.leave_out, "also show the errors by what would be left out of a fit")->type_name("WHAT")->check(CLI::IsMember({"source", "machine"}));
+  accuracy->add_option("--leave-out", options.leave_out, "predict each collective without what was measured by its source, on its machine, or on its kind of wiring; show the errors by that")->type_name("WHAT")->check(CLI::IsMember({"source", "machine", "wiring"}));
   add_output_options(*accuracy, options);
   accuracy->footer("A line holds a plan and what was measured of it, or a cluster, a collective and its times, or a plan and its outcome:\n"
                    "  {\"id\": \"a\", \"source\": \"own\", \"plan\": {...}, \"measured\": {\"step_time_s\": 1.9, \"allocated_bytes\": 6.1e10}}\n"

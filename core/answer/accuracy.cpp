@@ -169,6 +169,7 @@ std::string group_of(const Accuracy& a, const ErrorRow& row, GroupBy by) {
     case GroupBy::nothing: break;
     case GroupBy::source: return run.source;
     case GroupBy::machine: return run.plan ? machine_of(run.plan->cluster) : machine_of(*run.collective);
+    case GroupBy::wiring: return run.plan ? "plans" : wiring_of(*run.collective);
     case GroupBy::framework: return run.plan ? std::string(name_of(run.plan->parallel.framework)) : "collectives";
     case GroupBy::size: return row.size->value < 1048576 ? "below 1 MiB" : "from 1 MiB on";
   }
@@ -200,10 +201,10 @@ struct Refits {
   const Fitted& fitted;
   std::map<std::string, LinkConstants> made;
 
-  std::string key_of(const CollectiveRun& run) const { return fitted.left_out == GroupBy::machine ? machine_of(run) : run.source; }
+  std::string key_of(const CollectiveRun& run) const { return fitted.left_out == GroupBy::machine ? machine_of(run) : fitted.left_out == GroupBy::wiring ? wiring_of(run) : run.source; }
 
   const LinkConstants& without(const CollectiveRun& run) {
-    if (fitted.left_out != GroupBy::machine && fitted.left_out != GroupBy::source) return all;
+    if (fitted.runs.empty()) return all;
     const std::string key = key_of(run);
     if (const auto known = made.find(key); known != made.end()) return known->second;
     std::vector<CollectiveRun> others;

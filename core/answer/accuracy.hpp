@@ -148,14 +148,14 @@ std::vector<Seconds> predicted_times(const CollectiveRun& run, const LinkConstan
 // measured seconds of the run predicted fastest / fewest measured - 1; 0 for an empty list.
 double regret(const std::vector<double>& predicted, const std::vector<double>& measured);
 
-enum class GroupBy : unsigned char { nothing, source, machine, framework, size };
-template <> inline constexpr std::array<std::string_view, 5> kNames<GroupBy> = {"nothing", "source", "machine", "framework", "size"};
+enum class GroupBy : unsigned char { nothing, source, machine, wiring, framework, size };
+template <> inline constexpr std::array<std::string_view, 6> kNames<GroupBy> = {"nothing", "source", "machine", "wiring", "framework", "size"};
 
 // Errors by group and metric; groups in order of the runs. By size: only messages, those below 1 MiB and the others.
 std::vector<MetricSummary> summary_by(const Accuracy& accuracy, GroupBy by);
 
-// Sweeps the constants of collectives were fitted on, and by what they are left out: a run of the same source, or of the same machine,
-// is then predicted with constants and tables that know nothing of either.
+// Sweeps the constants of collectives were fitted on, and by what they are left out: a run is then predicted with constants and tables
+// that know nothing of its source, its machine, or its whole kind of wiring.
 struct Fitted {
   std::vector<CollectiveRun> runs;
   GroupBy left_out = GroupBy::nothing;

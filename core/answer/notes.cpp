@@ -81,12 +81,38 @@ void note_details(const Plan& p, Notes& n) {
   note(d.adapter_dtype.has_value(), p.training.lora.has_value(), "adapter_dtype", "with lora");
 }
 
+// What the times of collectives rest on, where they go beyond what was measured, and what slows them that a setting can change.
+void note_collectives(const Plan& p, const Estimate& e, Notes& n) {
+  if (e.communication.empty()) return;
+  int own = 0, measured = 0, formula = 0, outside = 0;
+  for (const CommunicationRow& row : e.communication) {
+    own += row.basis == name_of(Basis::profile);
+    measured += row.basis == name_of(Basis::measured) || row.basis == name_of(Basis::interpolated);
+    formula += row.basis == name_of(Basis::formula);
+    outside += row.basis == name_of(Basis::extrapolated);
+  }
+  std::string text = "times of collectives, " + of(static_cast<Count>(e.communication.size())) + " in all: ";
+  if (own > 0) text += of(own) + " by the cluster's profile, ";
+  text += of(measured) + " by published measurements of such machines, " + of(formula) + " by formula alone";
+  if (outside > 0) text += ", " + of(outside) + " beyond the sizes that were measured";
+  n.info("communication", text + "; kinds of groups that send at the same time do not slow each other yet");
+  if (outside > 0) n.warning("communication", of(outside) + (outside == 1 ? " message is" : " messages are") + " of a size that was not measured on such machines: the time is extrapolated");
+  bool copies = false, unplanned = false;
+  for (const MessageCost& c : e.cost.messages) {
+    copies = copies || c.ring.uses_host_memory;
+    unplanned = unplanned || c.ring.unplanned;
+  }
+  if (unplanned)
+    n.warning("cluster.node", "NCCL's search finds no ring fast enough over these sockets: it takes rank order, two channels and the Simple protocol from 4 KiB on; NCCL_MIN_NCHANNELS=8 or a graph file helps");
+  else if (copies && peers_over_pcie(p.cluster.node, 0, p.cluster.node.gpus - 1))
+    n.info("cluster.node", "past a host bridge NCCL copies through host memory though peers could reach each other: NCCL_P2P_LEVEL=SYS changes that");
+}
+
 // What this version calculates coarsely, or carries without using it.
 void note_depth(const Plan& p, const Estimate& e, Notes& n) {
   n.info("memory.reserved_bytes", "provisional: allocator slack and runtime are typical shares, not measured on this machine");
   n.info("step.time_s", "provisional: compute is a roofline at the part's attainable clock, overlap a closed rule per framework");
-  if (!e.communication.empty())
-    n.info("communication", "provisional: every collective is priced as a ring over the node's wiring at NCCL planning rates; trees, NVLS and the user's own measurements are not used yet");
+  note_collectives(p, e, n);
   if (p.model.moe) n.info("model.moe", "routing is taken as balanced over the experts");
   const Training& t = p.training;
   if (t.kernels == Kernels::compiled) n.info("training.kernels", "what compiled kernels keep for the backward is fitted on published peaks, not read from their code");
@@ -95,7 +121,8 @@ void note_depth(const Plan& p, const Estimate& e, Notes& n) {
   if (t.load == Load::rank0) n.info("training.load", "the whole model that rank 0 builds in host memory is not counted");
   if (p.cluster.network && p.cluster.network->shorthand.empty())
     n.warning("cluster.network", "latency_s and rail_optimized are carried but not used yet: latency is that of the fabric");
-  if (p.cluster.profile) n.warning("cluster.profile", "is carried but not used yet: times come from formulas");
+  if (p.cluster.profile && (!p.cluster.profile->gemms.empty() || p.cluster.profile->hbm.value > 0))
+    n.info("cluster.profile", "its rates of matrix products and memory are carried but not used yet");
   if (t.sequence_length_mean) n.warning("training.sequence_length_mean", "is carried but not used yet: every sequence counts at its full length");
   const std::string engine = std::string(name_of(p.parallel.framework)) + " with data_sharding " + std::string(name_of(p.parallel.data_sharding));
   if (t.offload.parameters && e.memory.states.parameters.value > 0) n.warning("training.offload.parameters", "has no effect: " + engine + " does not offload parameters");

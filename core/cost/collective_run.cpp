@@ -3,9 +3,7 @@
 namespace wireplan {
 
 PreparedCluster prepare(const CollectiveRun& run, const LinkConstants& constants) {
-  PreparedCluster cluster = prepare(run.cluster, constants);
-  cluster.switches = run.switches;
-  return cluster;
+  return prepare(run.cluster, constants, run.switches);
 }
 
 GroupShape group_of(const CollectiveRun& run) {
@@ -17,6 +15,12 @@ std::string machine_of(const CollectiveRun& run) {
   std::string machine = node.id.empty() ? std::to_string(node.gpus) + " x " + node.gpu.id : node.id;
   if (run.nodes > 1 && run.cluster.network) machine += ", " + std::to_string(run.nodes) + " nodes, " + std::string(name_of(run.cluster.network->fabric));
   return machine;
+}
+
+std::string wiring_of(const CollectiveRun& run) {
+  const Node& node = run.cluster.node;
+  const std::string kind = run.nodes == 1 || node.gpus > 1 ? ", " + std::string(name_of(node.wiring.kind)) : "";
+  return node.gpu.architecture + kind + (run.nodes > 1 && run.cluster.network ? ", " + std::string(name_of(run.cluster.network->fabric)) : "");
 }
 
 }  // namespace wireplan

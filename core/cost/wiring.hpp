@@ -123,15 +123,15 @@ struct PreparedCluster {
   std::vector<Step> steps;
   int gpus = 0;                          // the first of the node, up to the last that is used
   const std::string& machine() const { return cluster->node.id; }
-  CollectiveSwitches switches;           // may be set after prepare()
+  CollectiveSwitches switches;
   std::vector<MeasuredTable> own_tables; // of the cluster's profile
   bool switched = false;                 // every pair of used ones meets in the NVSwitch alone: any subset is as good as any other
   const Route& route(int from, int to) const {
     return routes[static_cast<std::size_t>(from) * static_cast<std::size_t>(gpus) + static_cast<std::size_t>(to)];
   }
 };
-// Keeps pointers to both arguments.
-PreparedCluster prepare(const Cluster& cluster, const LinkConstants& constants);
+// Keeps pointers to the first two.
+PreparedCluster prepare(const Cluster& cluster, const LinkConstants& constants, const CollectiveSwitches& switches = {});
 
 // Load of one direction of one link while a collective runs: what it carries is flows × bus bandwidth.
 struct LinkLoad {

@@ -192,8 +192,9 @@ class Routes {
 
 }  // namespace
 
-PreparedCluster prepare(const Cluster& cluster, const LinkConstants& constants) {
+PreparedCluster prepare(const Cluster& cluster, const LinkConstants& constants, const CollectiveSwitches& switches) {
   PreparedCluster prepared;
+  prepared.switches = switches;
   prepared.cluster = &cluster;
   prepared.constants = &constants;
   prepared.graph = wiring_graph(cluster.node, constants, cluster.network ? cluster.network->nics_per_node : -1);

@@ -73,6 +73,40 @@ void check_pairs(Checks& check, std::string_view list, const std::vector<std::ar
     }
 }
 
+// Routes pass through switches and CPUs: how many they may pass bounds the work of finding them. No machine has nearly as many.
+void check_chains(Checks& check, const WiringGraph& graph) {
+  constexpr int kMostHosts = 128, kMostSwitches = 32;
+  const std::size_t count = graph.components.size();
+  int hosts = 0;
+  for (const Component& c : graph.components) hosts += c.kind == ComponentKind::cpu || c.kind == ComponentKind::root;
+  check.require(hosts <= kMostHosts, "components", number_text(hosts), "at most 128 CPUs and root complexes",
+                "components has " + number_text(hosts) + " CPUs and root complexes. Nearest: 128");
+  std::vector<std::vector<std::size_t>> next(count);
+  for (const Link& l : graph.links) {
+    const auto a = static_cast<std::size_t>(l.a), b = static_cast<std::size_t>(l.b);
+    if (a >= count || b >= count || graph.components[a].kind != ComponentKind::pcie_switch || graph.components[b].kind != ComponentKind::pcie_switch) continue;
+    next[a].push_back(b);
+    next[b].push_back(a);
+  }
+  std::vector<bool> seen(count, false);
+  for (std::size_t start = 0; start < count; ++start) {
+    if (seen[start] || next[start].empty()) continue;
+    std::vector<std::size_t> piece{start};
+    seen[start] = true;
+    for (std::size_t i = 0; i < piece.size(); ++i)
+      for (std::size_t n : next[piece[i]])
+        if (!seen[n]) {
+          seen[n] = true;
+          piece.push_back(n);
+        }
+    const int switches = static_cast<int>(piece.size());
+    if (switches <= kMostSwitches) continue;
+    check.fail("links", number_text(switches), "at most 32 PCIe switches joined to each other",
+               number_text(switches) + " PCIe switches are joined to each other, from " + graph.components[start].id + " on. Nearest: 32");
+    return;
+  }
+}
+
 void check_graph(Checks& check, const WiringGraph& graph, int gpus) {
   const std::size_t count = graph.components.size();
   int found = 0;
@@ -92,6 +126,8 @@ void check_graph(Checks& check, const WiringGraph& graph, int gpus) {
   if (twice != ids.end())
     check.fail("components", quoted(*twice), "each id once",
                "component " + std::string(*twice) + " is listed twice. Nearest: another id");
+
+  check_chains(check, graph);
 
   // GPUs reach each other over the links: one connected piece holds them all.
   std::vector<int> piece(count);

@@ -22,10 +22,10 @@ Json range(const Range<Q>& r) {
 }
 
 // An assumption holds its value as JSON text; one that does not read as JSON is shown as it stands.
-Json assumption(const Assumption& a, const std::string& prefix) {
+Json assumption(const Assumption& a) {
   Result<Json> value = parse_json(a.value);
   Json j;
-  put(j, "path", prefix + a.path);
+  put(j, "path", a.path);
   put(j, "value", value ? std::move(value.value()) : Json(a.value));
   put(j, "why", a.why);
   return j;
@@ -33,9 +33,7 @@ Json assumption(const Assumption& a, const std::string& prefix) {
 
 Json assumptions(const Plan& plan) {
   Json list = Json::array();
-  for (const Assumption& a : plan.assumed) list.push_back(assumption(a, ""));
-  for (const Assumption& a : plan.cluster.assumed) list.push_back(assumption(a, "cluster."));
-  for (const Assumption& a : plan.cluster.node.assumed) list.push_back(assumption(a, "cluster.node."));
+  for (const Assumption& a : plan.assumed) list.push_back(assumption(a));
   return list;
 }
 

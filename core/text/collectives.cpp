@@ -256,13 +256,16 @@ std::string render_collectives(const CollectivesAnswer& a, RenderFormat format) 
       if (one_way) head += " Algorithm " + std::string(name_of(first.algorithm)) + ", protocol " + std::string(name_of(first.protocol)) + '.';
       if (one_basis) head += " By " + std::string(name_of(first.basis)) + '.';
     }
+    head += " Elements of " + std::string(name_of(a.type)) + (reduces(c.op) ? ", reduction " + a.redop : "") + (has_root(c.op) ? ", root 0." : ".");
+    const auto is_outside = [](const Curve::Point& p) { return p.call.basis == Basis::extrapolated; };
+    if (std::any_of(c.points.begin(), c.points.end(), is_outside)) head += " Extrapolated: outside the sizes that were measured.";
     sheet.strong(head);
-    Table table{{{"size B", true}, {"count", true}, {"type", true}, {"redop", true}, {"root", true}, {"time us", true}, {"algbw GB/s", true}, {"busbw GB/s", true}, {"low to high us", true}}, {}, {}};
+    Table table{{{"size B", true}, {"count", true}, {"time us", true}, {"algbw", true}, {"busbw GB/s", true}, {"low to high us", true}}, {}, {}};
     if (!one_way) table.columns.push_back({"how", false});
     if (!one_basis) table.columns.push_back({"by", false});
     for (std::size_t i = 0; i < c.points.size(); ++i) {
       const Curve::Point& p = c.points[i];
-      std::vector<std::string> row{format_exact(p.size.value), format_exact(a.counts[k][i]), std::string(name_of(a.type)), reduces(c.op) ? a.redop : "none", has_root(c.op) ? "0" : "-1",
+      std::vector<std::string> row{format_exact(p.size.value), format_exact(a.counts[k][i]),
                                    microseconds(p.call.time.value), gigabytes(p.algorithm_bandwidth), gigabytes(p.bus_bandwidth),
                                    microseconds(p.call.time.low) + " to " + microseconds(p.call.time.high)};
       if (!one_way) row.push_back(std::string(name_of(p.call.algorithm)) + '/' + std::string(name_of(p.call.protocol)));

@@ -195,6 +195,8 @@ Result<ImportedMeasurements> import_nccl_tests(std::string_view text, std::optio
   }
   if (log.is_cut) importer.note(Severity::warning, "the text has more rows or tables than are read: the rest is left out");
   importer.finish();
+  // A log that was damaged may say what no machine is.
+  if (Errors errors = validate(found.profile, ""); !errors.empty()) return errors;
 
   Json software = Json::object();
   if (!log.nccl.empty()) put(software, "nccl", log.nccl);

@@ -10,6 +10,8 @@
 namespace wireplan {
 namespace {
 
+constexpr int kMostRanks = 100'000;
+
 struct TypeName {
   std::string_view name, dtype;
   double bytes;
@@ -85,7 +87,8 @@ NcclTestsPlace place_by_devices(const NcclTestsTable& t) {
   }
   const int processes = counts_of(pids).distinct;
   if (members.size() > 1) p.launch = processes == static_cast<int>(members.size()) ? "process-per-gpu" : "single-process";
-  if (p.nodes == 1 && static_cast<int>(members.size()) == p.ranks && !t.has_visible_devices && groups <= 1)
+  const bool is_whole = static_cast<int>(members.size()) == p.ranks && counts_of(places).most == 1;
+  if (p.nodes == 1 && is_whole && !t.has_visible_devices && groups <= 1)
     for (const auto& d : members) p.gpus.push_back(d.device);
   if (static_cast<int>(members.size()) < p.ranks && groups <= 1)
     p.notes.push_back("its list of devices is cut: ranks are those up to the highest, " + std::to_string(highest - 1));
@@ -129,7 +132,7 @@ NcclTestsPlace place_of(const NcclTestsTable& t, Collective c) {
   NcclTestsPlace p = place_by_devices(t);
   const double by_count = divides_by_ranks(c) ? ranks_by_count(t) : 0, by_ratio = ranks_by_ratio(t, c);
   const double seen = by_count >= 2 ? by_count : by_ratio;
-  const bool is_sound = seen >= 2 && seen <= 100'000;
+  const bool is_sound = seen >= 2 && seen <= kMostRanks;
   if (is_sound && static_cast<int>(seen) != p.ranks) {
     if (p.ranks > 1) p.notes.push_back("its list of devices has " + std::to_string(p.ranks) + " ranks, its columns say " + format_exact(seen) + ": those count");
     // A list cut at the end still shows how many GPUs a node has.
@@ -137,11 +140,11 @@ NcclTestsPlace place_of(const NcclTestsTable& t, Collective c) {
     p.ranks = static_cast<int>(seen);
     if (p.nodes == 1 && listed > 1 && p.ranks > listed) p.nodes = (p.ranks + listed - 1) / listed;
     p.gpus.clear();
-    p.nodes = std::clamp(p.nodes, 1, p.ranks);
   }
-  const int own = t.threads * t.gpus;
-  if (p.ranks < 2 && own > 1 && t.devices.empty()) p.ranks = own;
+  const long long own = static_cast<long long>(t.threads) * t.gpus;
+  if (p.ranks < 2 && own > 1 && own <= kMostRanks && t.devices.empty()) p.ranks = static_cast<int>(own);
   if (p.launch.empty() && t.gpus > 0) p.launch = own > 1 ? "single-process" : "process-per-gpu";
+  p.nodes = std::clamp(p.nodes, 1, std::max(p.ranks, 1));
   return p;
 }
 

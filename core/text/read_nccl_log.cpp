@@ -326,7 +326,8 @@ class LogReader {
       std::string_view value = text.substr(set + 23, 120);
       while (value.ends_with(' ') || value.ends_with('.')) value.remove_suffix(1);
       std::pair<std::string, std::string> variable(text.substr(0, std::min<std::size_t>(set, 60)), value);
-      if (log.environment.size() < 100 && std::find(log.environment.begin(), log.environment.end(), variable) == log.environment.end()) log.environment.push_back(std::move(variable));
+      const bool is_name = std::all_of(variable.first.begin(), variable.first.end(), [](char c) { return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; });
+      if (is_name && log.environment.size() < 100 && std::find(log.environment.begin(), log.environment.end(), variable) == log.environment.end()) log.environment.push_back(std::move(variable));
     }
     if (contains(text, "P2P is disabled between")) remember(log.p2p_disabled, text);
     if (contains(text, "NET/IB : No device found") || contains(text, "NET/IB: No device found") || contains(text, "Failed to open libibverbs")) log.has_no_ib = true;

@@ -12,6 +12,7 @@ namespace wireplan {
 namespace {
 
 constexpr std::size_t kMostRows = 100'000, kMostTables = 1'000, kMostDevices = 100'000;
+constexpr int kMostRanks = 100'000, kMostGpus = 1'024;
 
 bool is_type(std::string_view word) { return nccl_type(word).bytes > 0; }
 
@@ -247,7 +248,7 @@ class TextReader {
     if (at + 1 >= words.size()) return false;
     NcclTestsTable::Device d;
     const auto rank = whole_number(words[at + 1]);
-    if (!rank || *rank >= 1'000'000) return false;
+    if (!rank || *rank >= kMostRanks) return false;
     d.rank = static_cast<int>(*rank);
     bool has_device = false;
     for (std::size_t i = at + 2; i + 1 < words.size() && !has_device; ++i) {
@@ -255,7 +256,7 @@ class TextReader {
       if (words[i] == "Group" && n && *n < 1'000'000) d.group = static_cast<int>(*n);
       if (words[i] == "Pid") d.pid = std::string(words[i + 1].substr(0, 20));
       if (words[i] == "on") d.host = std::string(words[i + 1].substr(0, 255));
-      if (words[i] == "device" && n && *n < 1'000'000) {
+      if (words[i] == "device" && n && *n < kMostGpus) {
         d.device = static_cast<int>(*n);
         has_device = true;
       }
@@ -335,6 +336,7 @@ struct JsonReader {
     if (devices == nullptr || !devices->is_array()) return;
     for (const Json& d : *devices) {
       if (!d.is_object() || table.devices.size() >= kMostDevices) break;
+      if (count_of(d, "rank", 0) >= kMostRanks || count_of(d, "device", 0) >= kMostGpus) continue;
       table.devices.push_back({count_of(d, "rank", 0), count_of(d, "group", 0), count_of(d, "device", 0), format_exact(number_of(d, "pid")), text_of(d, "hostname")});
       out.add_gpu_name(text_of(d, "device_info"));
     }

@@ -58,5 +58,5 @@ def test_bad_arguments(wireplan, tmp_path):
 
 
 def test_help_has_examples(wireplan):
-    assert "  wireplan topology import" in wireplan("topology", "--help").out
+    assert "read the wiring from what nvidia-smi or NCCL print" in wireplan("topology", "--help").out
     assert "nvidia-smi topo -m | wireplan topology import -" in wireplan("topology", "import", "--help").out

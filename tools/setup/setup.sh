@@ -50,6 +50,7 @@ packages=(
   nodejs chromium xvfb xauth                        # the page and module under test
   fonts-inter fonts-jetbrains-mono                  # the page's fonts
   brotli iproute2 valgrind debootstrap              # sizes, shaped links, slow tests
+  clang-19 libclang-rt-19-dev                       # fuzzing, a slow test
 )
 release=$(. /etc/os-release && echo "${VERSION_ID:-}")
 case "$(. /etc/os-release && echo "$ID")-$release" in

@@ -84,6 +84,104 @@ TEST_CASE("several nodes by hand") {
   CHECK_THAT(collective_formula(p, r, Collective::all_to_all, 32, Bytes(S)).parts.wire.value, WithinRel(8 * 0.75 * S / 100e9 + 7.0 / 32 * S / 240e9, 1e-12));
 }
 
+TEST_CASE("in the switch by hand: from five GPUs on, where it is the quicker way") {
+  LinkConstants k = ideal_links();
+  k.classes[0].nvls_efficiency = 1.25;
+  k.classes[0].nvls_fill = Seconds(70e-6);
+  Gpu h100 = a100_sxm();
+  h100.nvlink_generation = 4;
+  h100.nvlink_links = 18;
+  h100.nvlink = BytesPerSecond(450e9);
+  Cluster c = machine(WiringKind::nvswitch, 8, h100);
+  PreparedCluster p = prepare(c, k);
+  const auto call = [&](int n, double size) { return collective_formula(p, ring_on_wiring(p, first(n)), Collective::all_reduce, n, Bytes(size)); };
+  // 5 µs + 14 µs + 70 µs + V / (1.25 · 18 · 20.6 GB/s)
+  const double S = 1073741824, V = 1.75 * S;
+  CHECK(call(8, S).algorithm == Algorithm::nvls);
+  CHECK_THAT(call(8, S).time.value.value, WithinRel(89e-6 + V / (1.25 * 370.8e9), 1e-12));
+  CHECK(call(4, S).algorithm == Algorithm::ring);
+  CHECK(call(8, 65536).algorithm == Algorithm::ring);  // 70 µs are not worth it
+  CHECK(call(8, S).time.value < call(8, S).parts.wire * 1.25);
+  p.switches.nvls = false;
+  CHECK(call(8, S).algorithm == Algorithm::ring);
+  p.switches = {};
+  p.switches.algorithm = Algorithm::ring;
+  CHECK(call(8, S).algorithm == Algorithm::ring);
+  // Only all-reduce, and no Ampere.
+  p.switches = {};
+  CHECK(collective_formula(p, ring_on_wiring(p, first(8)), Collective::all_gather, 8, Bytes(S)).algorithm == Algorithm::ring);
+  c.node.gpu = a100_sxm();
+  p = prepare(c, k);
+  CHECK(call(8, S).algorithm == Algorithm::ring);
+}
+
+TEST_CASE("trees between two nodes send a message once, so bus bandwidth passes the sum of the NICs") {
+  const LinkConstants k = ideal_links();
+  Cluster c = machine(WiringKind::nvswitch, 8, a100_sxm());
+  c.nodes = 4;
+  c.network = Network{Fabric::infiniband, 4, BytesPerSecond(12.5e9), {}, true, 1, true, ""};  // 50 GB/s a node
+  PreparedCluster p = prepare(c, k);
+  const auto wire = [&](int nodes) { return collective_formula(p, ring_on_wiring(p, first(8, nodes)), Collective::all_reduce, 8 * nodes, Bytes(1e9)); };
+  CHECK(wire(2).algorithm == Algorithm::ring);
+  CHECK_THAT(wire(2).parts.wire.value, WithinRel(1.875 * 1e9 / 50e9, 1e-12));
+  p.switches.algorithm = Algorithm::tree;
+  CHECK(wire(2).algorithm == Algorithm::tree);
+  CHECK_THAT(wire(2).parts.wire.value, WithinRel(1e9 / 50e9, 1e-12));  // S, not 2 (n-1)/n · S
+  // On more nodes each passes it on to two: the ring is as good or better.
+  CHECK(wire(4).algorithm == Algorithm::ring);
+  // What the fabric's tuner takes by itself.
+  p.switches = {};
+  c.network->fabric = Fabric::efa;
+  p = prepare(c, k);
+  CHECK(wire(2).algorithm == Algorithm::tree);
+}
+
+TEST_CASE("one process on many GPUs launches one after the other; one direction alone is faster where the class says so") {
+  LinkConstants k = ideal_links();
+  k.launch_per_gpu = Seconds(2e-6);
+  for (LinkConstants::Class& row : k.classes)
+    if (row.name == "host-memory") row.one_way = 1.5;
+  Cluster c = machine(WiringKind::nvswitch, 8, a100_sxm());
+  const auto start = [&](int n) {
+    const PreparedCluster p = prepare(c, k);
+    return seconds(p, ring_on_wiring(p, first(n)), Collective::all_reduce, n, Bytes(0));
+  };
+  const double alone = start(8), pair = start(2);
+  c.node.launch = "single-process";
+  CHECK_THAT(start(8) - alone, WithinRel(12e-6, 1e-9));
+  CHECK(start(2) == pair);
+
+  Cluster box = machine(WiringKind::pcie_host, 4, a100_pcie(), 1);
+  box.node.p2p = 0;
+  const PreparedCluster p = prepare(box, k);
+  const auto wire = [&](Collective op, int n) { return collective_formula(p, ring_on_wiring(p, first(n)), op, n, Bytes(1e9)).parts.wire.value; };
+  CHECK_THAT(wire(Collective::broadcast, 2), WithinRel(1e9 / 36e9, 1e-12));
+  CHECK_THAT(wire(Collective::broadcast, 4), WithinRel(1e9 / 24e9, 1e-12));
+  CHECK_THAT(wire(Collective::all_gather, 2), WithinRel(0.5e9 / 24e9, 1e-12));
+}
+
+TEST_CASE("networks by hand: host memory before the NICs, sockets, a narrow group") {
+  LinkConstants k = ideal_links();
+  k.staged_of_pcie = 0.25;
+  LinkConstants::FabricRate tcp = k.fabrics[0];
+  tcp.fabric = Fabric::ethernet;
+  tcp.most = BytesPerSecond(5e9);
+  k.fabrics.push_back(tcp);
+  Cluster c = machine(WiringKind::nvswitch, 8, a100_sxm());
+  c.nodes = 2;
+  c.network = Network{Fabric::infiniband, 8, BytesPerSecond(25e9), {}, true, 1, false, ""};
+  const auto rate = [&](int g) {
+    const PreparedCluster p = prepare(c, k);
+    return gigabytes(ring_on_wiring(p, first(g, 2)).bus_bandwidth);
+  };
+  CHECK_THAT(rate(1), WithinRel(6, 1e-12));   // a quarter of PCIe 4 ×16
+  CHECK_THAT(rate(8), WithinRel(48, 1e-12));  // of eight of them, the NICs carry 200
+  c.network->gpudirect = true;
+  CHECK_THAT(rate(8), WithinRel(200, 1e-12));
+  c.network->fabric = Fabric::ethernet;
+  CHECK_THAT(rate(8), WithinRel(5, 1e-12));
+}
+
 TEST_CASE("an all-reduce moves what a reduce-scatter and an all-gather move") {
   const LinkConstants& k = constants().links;
   for (const Cluster& c : {machine(WiringKind::nvswitch, 8, a100_sxm()), machine(WiringKind::pcie_host, 8, a100_pcie()), cube_mesh()}) {

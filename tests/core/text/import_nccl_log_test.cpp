@@ -230,6 +230,7 @@ TEST_CASE("hostile logs of NCCL are read in time and never crash", "[text]") {
   std::string choices;
   for (int i = 0; i < 50'000; ++i) choices += "a:1:1 [0] NCCL INFO " + std::to_string(i) + " Bytes -> Algo 1 proto 0 time 1.0\n";
   CHECK(log_of(choices).choices.size() == 10'000);
+  CHECK(log_of("a:1:1 [0] NCCL INFO NCCL_\xff\xfe set by environment to 1\na:1:1 [0] NCCL INFO NCCL_\xfd\xfe set by environment to 2\n").environment.empty());
   std::mt19937 random(6);
   for (int i = 0; i < 3000; ++i) {
     std::string text = kPair;

@@ -224,6 +224,15 @@ TEST_CASE("wrong results, warm-up and other things the reader must know", "[text
   const ImportedMeasurements visible = imported("$ CUDA_VISIBLE_DEVICES=2,3 all_reduce_perf -g 2\n# Using devices\n#  Rank 0 Pid 1 on a device 0 [0x01] X\n#  Rank 1 Pid 1 on a device 1 [0x02] X\n" + kHeading +
                                                 "1048576 262144 float sum -1 50.00 20.97 20.97 0 49.00 21.40 21.40 0\n");
   CHECK(visible.profile.curves.at(0).gpus.empty());
+  // A damaged list that names a device twice says nothing of the GPUs.
+  const ImportedMeasurements twice = imported("$ all_reduce_perf -g 4\n# Rank 0 Pid 1 on a device 0 [0x01] X\n# Rank 2 Pid 1 on a device 2 [0x01] X\n# Rank 2 Pid 1 on a device 2 [0x01] X\n" + kHeading +
+                                              "1048576 262144 float sum -1 50.00 20.97 27.96 0\n");
+  CHECK(twice.profile.curves.at(0).gpus.empty());
+  // Neither may the numbers of a damaged log be: ranks beyond any machine, more nodes than ranks.
+  CHECK_FALSE(import_nccl_tests("$ all_reduce_perf\n# nThread 100000 nGpus 100000 minBytes 1\n" + std::string("$ x\n") + "1048576 262144 float sum -1 50.00 0.00 0.00 0\n"));
+  CHECK_FALSE(import_nccl_tests("$ all_reduce_perf\n# Rank 0 Pid 1 on a device 0 [0x01] X\n# Rank 1 Pid 2 on a device 3442 [0x01] X\n" + kHeading + "1048576 262144 float sum -1 50.00 0.00 0.00 0\n"));
+  const std::string last = "# Rank 1 Pid 2 on a device 0 [0x01] X\n";
+  CHECK(imported("$ all_reduce_perf\n# Rank 0 Pid 1 on a device 0 [0x01] X\n# Rank 112372 Pid 1 on a device 1 [0x01] X\n" + last + last + last + kHeading + "1048576 262144 float sum -1 50.00 20.97 20.97 0\n").profile.curves.at(0).nodes == 2);
   CHECK(visible.profile.curves.at(0).ranks == 2);
 }
 

@@ -213,7 +213,7 @@ TEST_CASE("collectives: nccl-tests' columns and the document", "[topology-text]"
     CHECK(curve.at("points").size() == 2);
   }
   const std::string text = render_collectives(a.value(), RenderFormat::text);
-  CHECK(contains(text, "algbw GB/s"));
+  CHECK(contains(text, "busbw GB/s"));
   CHECK(contains(text, "reduce_scatter among 4 ranks"));
   CHECK(contains(render_collectives(a.value(), RenderFormat::csv), "size [bytes],count,type,redop,root"));
   // More nodes than the document says take the network such nodes usually have, and it is said.
