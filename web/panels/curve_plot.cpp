@@ -138,8 +138,8 @@ void draw_others(const Plot& p, const CollectiveChart& c) {
     const ImU32 color = line.name.empty() ? ui.colors->ink3 : colors[i % colors.size()];
     draw_line(p, line.points, color, 1.2f);
     if (line.name.empty()) continue;  // named below the plot
-    const Point& q = line.points[line.points.size() * 3 / 5];
-    text(ui, p.x(q.size), p.y(q.bus) + 11, ui.words->fill("chart.instead", {{"a", line.name}}), tick_style(ui).in(color));
+    const Point& q = line.points.back();
+    text(ui, p.x(q.size) - 4, p.y(q.bus) + 11, ui.words->fill("chart.instead", {{"a", line.name}}), tick_style(ui).in(color), Align::right);
   }
 }
 
