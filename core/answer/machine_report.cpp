@@ -304,14 +304,9 @@ MachineFit fit_of(const MachineCurve& c) {
 std::optional<MachineCurve> machine_curve(const MeasuredCurve& curve, const PreparedCluster& prepared) {
   const Cluster& cluster = *prepared.cluster;
   const int per_node = (curve.ranks + curve.nodes - 1) / std::max(curve.nodes, 1);
-  if (curve.ranks < 2 || curve.nodes < 1 || curve.nodes > cluster.nodes || per_node > cluster.node.gpus) return std::nullopt;
-  GroupShape shape;
-  shape.ranks = curve.ranks;
-  shape.nodes = curve.nodes;
-  shape.per_node = per_node;
-  shape.local.emplace_back();
-  const bool has_gpus = static_cast<int>(curve.gpus.size()) == per_node && std::all_of(curve.gpus.begin(), curve.gpus.end(), [&](int g) { return g >= 0 && g < cluster.node.gpus; });
-  for (int i = 0; i < per_node; ++i) shape.local.back().push_back(has_gpus ? curve.gpus[static_cast<std::size_t>(i)] : i);
+  if (curve.ranks < 2 || curve.nodes < 1 || curve.nodes > cluster.nodes || per_node > prepared.gpus) return std::nullopt;
+  const bool has_gpus = static_cast<int>(curve.gpus.size()) == per_node && std::all_of(curve.gpus.begin(), curve.gpus.end(), [&](int g) { return g >= 0 && g < prepared.gpus; });
+  const GroupShape shape = single_group(curve.ranks, curve.nodes, has_gpus ? curve.gpus : std::vector<int>());
   const RingOnWiring ring = ring_on_wiring(prepared, shape);
 
   MachineCurve c;
@@ -331,7 +326,7 @@ std::optional<MachineCurve> machine_curve(const MeasuredCurve& curve, const Prep
     c.link_class = row.name;
     c.launch = launch_of(row, cluster.node.gpu);
   }
-  c.pcie_generation = cluster.node.wiring.pcie_generation > 0 ? cluster.node.wiring.pcie_generation : cluster.node.gpu.pcie_generation;
+  c.pcie_generation = pcie_generation_of(cluster.node);
   c.ring_rate = ring.bus_bandwidth;
   const bool is_hopper = cluster.node.gpu.nvlink_generation >= 4 && !cluster.node.gpu.is_xgmi;
   c.may_use_nvls = is_hopper && c.link_class == "nvswitch";
