@@ -21,15 +21,6 @@ struct Numbers {
   double ratio = 0, ratio_middle = 0, ratio_large = 0;  // R; the same from 4 to 64 MiB, and from 128 MiB on
 };
 
-double steps_of(const MachineCurve& c) {
-  switch (c.collective) {
-    case Collective::all_reduce: return 2.0 * (c.ranks - 1);
-    case Collective::all_to_all: return 1.5 + 0.35 * (c.ranks - 2);
-    case Collective::send_recv: return 1;
-    default: return c.ranks - 1;
-  }
-}
-
 double median_ratio(const MachineCurve& c, double from, double to) {
   std::vector<double> ratios;
   for (std::size_t i = 0; i < c.measured.size(); ++i)
@@ -185,7 +176,7 @@ class Rules {
   }
 
   bool find_inside(const MachineCurve& c, const Numbers& n) {
-    const double late = n.t0_predicted > 0 ? n.t0 / n.t0_predicted : 1, step = n.t0 > 0 ? (n.t0 - c.launch.value) / steps_of(c) : 0;
+    const double late = n.t0_predicted > 0 ? n.t0 / n.t0_predicted : 1, step = n.t0 > 0 ? (n.t0 - c.launch.value) / ring_steps(c.collective, c.ranks) : 0;
     if (is_pcie(c) && c.link_class != "host-memory") {
       const bool is_old = c.pcie_generation > 0 && c.pcie_generation <= 3;
       if (step >= (is_old ? 5e-6 : 2e-6) && n.share >= 0.35 && n.share <= 0.65) {

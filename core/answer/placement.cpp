@@ -63,8 +63,7 @@ class Chooser {
 
   // The best candidate, as a plan.
   Plan search(const std::vector<Subset>& subsets, bool& exact, int& compared) {
-    std::vector<int> used;
-    for (int i = 0; i < plan_.cluster.gpus_per_node; ++i) used.push_back(used_gpu(plan_.cluster, i));
+    std::vector<int> used = used_gpus(plan_.cluster, plan_.cluster.gpus_per_node);
     sort(used);
     std::vector<std::vector<int>> sets{used};
     for (const Subset& s : subsets)

@@ -35,6 +35,9 @@ struct CollectiveCall {
   Basis basis = Basis::formula;
 };
 
+// k of the formula below, among g GPUs of a node; g < 2: 0.
+double ring_steps(Collective collective, int g);
+
 // The formula alone: the quicker of the algorithms that apply.
 //   one node, ring or direct  T = L0 + h·k + V/B + (S/n)/C + F·V/(V + v0)      v0 = F·B/(1/rho - 1)
 //     k = 2(g-1) for all_reduce, 1 for send_recv, 1.5 + 0.35(g-2) for all_to_all, g-1 for the others
