@@ -1,6 +1,7 @@
 #include "core/answer/machine_report.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "core/base/format.hpp"
@@ -225,7 +226,7 @@ class Rules {
     const double late = n.t0_predicted > 0 ? n.t0 / n.t0_predicted : 1;
     if (n.share <= 0) return false;
     if (n.share < 0.2 && late > 2) {
-      add(c, "socket-fallback", true, "starts " + format_exact(std::max(2.0, static_cast<double>(static_cast<int>(late)))) + " times as late and runs at " + format_percent(n.share) + " of the NICs: traffic goes over TCP sockets",
+      add(c, "socket-fallback", true, "small sizes take " + format_exact(std::max(2.0, std::floor(late))) + " times as long as they should, and large ones run at " + format_percent(n.share) + " of the NICs: traffic goes over TCP sockets",
           "NCCL_DEBUG=INFO: \"Using network\" must not say Socket; ibv_devinfo in the container; the cloud's network plugin");
       return true;
     }

@@ -42,7 +42,7 @@ struct MachineFinding {
   std::string check;  // the command to run next
 };
 
-// Findings over all curves of a machine, in order of the rules; the same rule on several curves is one finding.
+// Findings over all curves of a machine, in order of the curves; the same rule on several curves is one finding.
 std::vector<MachineFinding> machine_findings(const std::vector<MachineCurve>& curves);
 
 // A measured curve on a cluster: ranks spread evenly over its nodes, on the stated GPUs or the first ones. Nothing where it has

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kMostRings = 6'000;
 constexpr std::size_t kOrders = 2, kSubsets = 2;  // that are searched besides those of the plan
-constexpr double kWorthIt = 1e-3;                 // share of the step, or of the communication where the step stays the same
+constexpr double kWorthIt = 1e-3;                 // share of the step; ten times that of the communication where the step stays the same
 
 // Where a candidate lies: all that differs from the plan.
 struct Candidate {
