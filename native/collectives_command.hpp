@@ -11,7 +11,7 @@ namespace wireplan {
 void define_collectives(CLI::App& app, Options& options);
 int run_collectives(const Options& options, const Presets& presets);
 
-// A size as nccl-tests reads it: a number, then K, M, G, T or P for powers of 1,024. `option` names it in errors.
+// A size as nccl-tests reads it: a number, then K, M, G, T or P for powers of 1,024, with or without iB. `option` names it in errors.
 Result<double> stated_size(const std::string& option, const std::string& text);
 
 }  // namespace wireplan

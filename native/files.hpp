@@ -18,7 +18,7 @@ Result<std::string> read_lines(const std::string& path);
 // What the argument PLAN stands for, as stated_plan() takes it: in this order standard input, link, scenario id, file.
 Result<Json> plan_argument(const std::string& argument, const Presets& presets);
 
-// What the argument CLUSTER stands for, as stated_cluster() takes it: standard input, link, node id, scenario id, file. Text that is no
+// What the argument CLUSTER stands for, as stated_cluster() takes it: in this order standard input, node id, scenario id, link, file. Text that is no
 // JSON is read as import_topology() does.
 Result<Json> cluster_argument(const std::string& argument, const Presets& presets);
 

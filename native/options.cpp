@@ -10,8 +10,8 @@
 #include "core/text/json.hpp"
 #include "core/text/reader.hpp"
 #include "native/collectives_command.hpp"
-#include "native/topology_command.hpp"
 #include "native/measurements.hpp"
+#include "native/topology_command.hpp"
 
 namespace wireplan {
 namespace {

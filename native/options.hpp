@@ -36,7 +36,7 @@ struct Options {
   std::string presets_folder;
   std::string preset_kind, preset_id;
   std::string runs_file;                        // of accuracy
-  std::string leave_out;                        // source, machine or ""
+  std::string leave_out;                        // source, machine, wiring or ""
   std::string subcommand;                       // of topology
   std::string cluster;                          // CLUSTER, --cluster
   std::string gpus;                             // "0,1,4,5"

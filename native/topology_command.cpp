@@ -1,5 +1,6 @@
 #include "native/topology_command.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 

@@ -128,12 +128,7 @@ void define_validate(CLI::App& app, Options& options) {
   validate->add_option("--tolerance", options.tolerance, "largest error, e.g. 0.2; left out: the band of the prediction")->type_name("SHARE")->check(CLI::Range(1e-6, 100.0));
   validate->add_option("--out", options.out_folder, "folder for profile.json and report.json; nothing is written without it")->type_name("DIR");
   validate->add_flag("--measure", options.measure, "measure what is missing (not built yet)");
-  auto* json = validate->add_flag("--json", options.json, "print the JSON document");
-  auto* markdown = validate->add_flag_callback("--markdown", [&options] { options.format = RenderFormat::markdown; }, "print Markdown");
-  auto* csv = validate->add_flag_callback("--csv", [&options] { options.format = RenderFormat::csv; }, "print CSV, full precision");
-  json->excludes(markdown)->excludes(csv);
-  markdown->excludes(csv);
-  validate->add_option("--presets", options.presets_folder, "folder with presets of your own: DIR/<kind>/<id>.json")->type_name("DIR");
+  add_output_options(*validate, options);
   validate->footer("error = predicted / measured - 1. Exit status 0: of each curve at least three quarters of the sizes are within; 1: they are not, or results were wrong.\n\n"
                    "Examples:\n"
                    "  wireplan validate all_reduce.txt all_gather.txt --cluster dgx-a100-80gb\n"

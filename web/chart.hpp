@@ -43,7 +43,7 @@ struct CollectiveChart {
   double median_error = 0, worst_error = 0;  // |predicted / measured - 1|
   std::string problem;                       // why nothing is predicted
 
-  // What is predicted at a size between the ends of the chart, nullptr: nothing is. `after`: behind a switch that lies at that size.
+  // The predicted point nearest to a size; nullptr: nothing is predicted.
   const Point* at(Bytes size) const;
 };
 

@@ -183,6 +183,7 @@ bool take_mapping(AppState& state) {
   const std::optional<PlacementAnswer>& found = state.answer.mapping;
   if (!found || !found->is_better) return false;
   if (state.document["cluster"].is_string()) state.document["cluster"] = Json{{"node", state.document["cluster"]}};
+  if (!state.document["parallel"].is_object()) state.document["parallel"] = Json::object();
   const auto state_list = [&](const char* part, const char* key, const std::vector<int>& gpus) {
     if (gpus.empty())
       state.document[part].erase(key);

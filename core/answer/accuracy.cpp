@@ -1,15 +1,14 @@
 #include "core/answer/accuracy.hpp"
 
 #include <algorithm>
-#include <map>
 #include <cmath>
+#include <map>
 #include <tuple>
 #include <utility>
 
+#include "core/answer/fit_links.hpp"
 #include "core/base/format.hpp"
 #include "core/base/statistics.hpp"
-
-#include "core/answer/fit_links.hpp"
 
 namespace wireplan {
 namespace {
@@ -195,13 +194,16 @@ ErrorSummary summary_of(const std::vector<ErrorRow>& all, const std::vector<std:
   return s;
 }
 
-// Constants without what a run must not know; one fit for each source or machine.
+// Constants without what a run must not know; one fit for each source, machine or kind of wiring.
 struct Refits {
   const LinkConstants& all;
   const Fitted& fitted;
   std::map<std::string, LinkConstants> made;
 
-  std::string key_of(const CollectiveRun& run) const { return fitted.left_out == GroupBy::machine ? machine_of(run) : fitted.left_out == GroupBy::wiring ? wiring_of(run) : run.source; }
+  std::string key_of(const CollectiveRun& run) const {
+    if (fitted.left_out == GroupBy::machine) return machine_of(run);
+    return fitted.left_out == GroupBy::wiring ? wiring_of(run) : run.source;
+  }
 
   const LinkConstants& without(const CollectiveRun& run) {
     if (fitted.runs.empty()) return all;

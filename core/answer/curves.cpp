@@ -33,14 +33,6 @@ Errors judged(const std::vector<int>& gpus, int available) {
   return {};
 }
 
-bool is_shared(Collective op) {  // each rank holds a part of the buffer
-  switch (op) {
-    case Collective::all_gather: case Collective::reduce_scatter: case Collective::all_to_all: case Collective::scatter: case Collective::gather: return true;
-    case Collective::all_reduce: case Collective::broadcast: case Collective::reduce: case Collective::send_recv: break;
-  }
-  return false;
-}
-
 }  // namespace
 
 int bytes_of(ElementType type) {
@@ -56,7 +48,7 @@ int bytes_of(ElementType type) {
 CallSize call_size(Collective op, Bytes asked, ElementType type, int ranks) {
   const double element = bytes_of(type), n = std::max(1, ranks);
   const double elements = std::floor(std::max(0.0, asked.value) / element);
-  if (!is_shared(op)) return {Bytes(elements * element), elements};
+  if (!is_split_by_rank(op)) return {Bytes(elements * element), elements};
   double part = std::floor(elements / n);
   if (op != Collective::scatter && op != Collective::gather) part = std::floor(part * element / 16) * 16 / element;
   return {Bytes(part * element * n), part};

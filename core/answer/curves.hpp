@@ -16,7 +16,7 @@ enum class ElementType : unsigned char { int8, uint8, int32, uint32, int64, uint
 template <>
 inline constexpr std::array<std::string_view, 12> kNames<ElementType> = {"int8", "uint8", "int32",  "uint32",   "int64",    "uint64",
                                                                          "half", "float", "double", "bfloat16", "f8e4m3", "f8e5m2"};
-int bytes_of(ElementType type);
+int bytes_of(ElementType type);  // of one element
 
 // What nccl-tests makes of a size that is asked for. count: elements a rank passes to the call, of the whole buffer or of its part.
 //   all_gather, reduce_scatter, all_to_all: count = floor(S / (e·n)), down to 16 bytes, size = count·e·n;  scatter, gather: the same
@@ -28,7 +28,7 @@ struct CallSize {
 };
 CallSize call_size(Collective op, Bytes asked, ElementType type, int ranks);
 
-// begin, begin·factor, … or begin, begin + step, … up to end. Errors name "begin", "end", "factor", "step": 1 B to 1 PB, at most 1,000.
+// begin, begin·factor, … or begin, begin + step, … up to end, in bytes. Errors name "begin", "end", "factor", "step": 1 B to 1 PB, at most 1,000.
 struct SizeRange {
   double begin = 1024, end = 8589934592.0;
   double factor = 2, step = 0;  // step > 0: counts instead of the factor

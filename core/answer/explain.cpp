@@ -18,7 +18,8 @@ std::vector<Explanation> all_explanations(const Plan& plan, const Constants& con
 
 namespace {
 
-// "communication.<name>.x" → "communication.<index of the first row of that name>.x", the same for "wiring.groups.<dimension>.x", and ".value" of a range → the range.
+// "communication.<name>.x" → "communication.<index of the first row of that name>.x", the same for "wiring.groups.<dimension>.x", and
+// ".value" of a range → the range.
 std::string canonical(const Estimate& estimate, std::string_view path) {
   std::string key(path);
   constexpr std::string_view kRows = "communication.";

@@ -65,8 +65,8 @@ void explain_row(const Plan& p, const Estimate& e, std::size_t i, Explainer& out
   const double value = call.value.value;
   const double low = value > 0 ? call.low.value / value - 1 : 0, high = value > 0 ? call.high.value / value - 1 : 0;
   set_band(*total("", row.time.value, 0, "1: the value itself"), row.time);
-  total(".low", row.time.low, low, "low end of the band of this kind of link");
-  total(".high", row.time.high, high, "high end of the band of this kind of link");
+  total(".low", row.time.low, low, "low end of the band: how far off figures with the same basis were");
+  total(".high", row.time.high, high, "high end of the band: how far off figures with the same basis were");
   out.add(path + "exposed_s", "X", "U + a·(T - U)",
           {seconds_of("U", c.unavoidable, kEstimate, "what nothing can hide: the first gather or the last reduction of a synchronisation"), factor_of("a", c.share, kEstimate, "share of the rest that finds no compute to run beside"),
            seconds_of("T", row.time.value, kEstimate, "all calls of the step", path + "time_s")},

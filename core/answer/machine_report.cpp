@@ -1,6 +1,7 @@
 #include "core/answer/machine_report.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "core/base/format.hpp"
@@ -20,15 +21,6 @@ struct Numbers {
   double dip = 1;
   double ratio = 0, ratio_middle = 0, ratio_large = 0;  // R; the same from 4 to 64 MiB, and from 128 MiB on
 };
-
-double steps_of(const MachineCurve& c) {
-  switch (c.collective) {
-    case Collective::all_reduce: return 2.0 * (c.ranks - 1);
-    case Collective::all_to_all: return 1.5 + 0.35 * (c.ranks - 2);
-    case Collective::send_recv: return 1;
-    default: return c.ranks - 1;
-  }
-}
 
 double median_ratio(const MachineCurve& c, double from, double to) {
   std::vector<double> ratios;
@@ -185,7 +177,7 @@ class Rules {
   }
 
   bool find_inside(const MachineCurve& c, const Numbers& n) {
-    const double late = n.t0_predicted > 0 ? n.t0 / n.t0_predicted : 1, step = n.t0 > 0 ? (n.t0 - c.launch.value) / steps_of(c) : 0;
+    const double late = n.t0_predicted > 0 ? n.t0 / n.t0_predicted : 1, step = n.t0 > 0 ? (n.t0 - c.launch.value) / ring_steps(c.collective, c.ranks) : 0;
     if (is_pcie(c) && c.link_class != "host-memory") {
       const bool is_old = c.pcie_generation > 0 && c.pcie_generation <= 3;
       if (step >= (is_old ? 5e-6 : 2e-6) && n.share >= 0.35 && n.share <= 0.65) {
@@ -234,7 +226,7 @@ class Rules {
     const double late = n.t0_predicted > 0 ? n.t0 / n.t0_predicted : 1;
     if (n.share <= 0) return false;
     if (n.share < 0.2 && late > 2) {
-      add(c, "socket-fallback", true, "starts " + format_exact(std::max(2.0, static_cast<double>(static_cast<int>(late)))) + " times as late and runs at " + format_percent(n.share) + " of the NICs: traffic goes over TCP sockets",
+      add(c, "socket-fallback", true, "small sizes take " + format_exact(std::max(2.0, std::floor(late))) + " times as long as they should, and large ones run at " + format_percent(n.share) + " of the NICs: traffic goes over TCP sockets",
           "NCCL_DEBUG=INFO: \"Using network\" must not say Socket; ibv_devinfo in the container; the cloud's network plugin");
       return true;
     }
@@ -304,14 +296,9 @@ MachineFit fit_of(const MachineCurve& c) {
 std::optional<MachineCurve> machine_curve(const MeasuredCurve& curve, const PreparedCluster& prepared) {
   const Cluster& cluster = *prepared.cluster;
   const int per_node = (curve.ranks + curve.nodes - 1) / std::max(curve.nodes, 1);
-  if (curve.ranks < 2 || curve.nodes < 1 || curve.nodes > cluster.nodes || per_node > cluster.node.gpus) return std::nullopt;
-  GroupShape shape;
-  shape.ranks = curve.ranks;
-  shape.nodes = curve.nodes;
-  shape.per_node = per_node;
-  shape.local.emplace_back();
-  const bool has_gpus = static_cast<int>(curve.gpus.size()) == per_node && std::all_of(curve.gpus.begin(), curve.gpus.end(), [&](int g) { return g >= 0 && g < cluster.node.gpus; });
-  for (int i = 0; i < per_node; ++i) shape.local.back().push_back(has_gpus ? curve.gpus[static_cast<std::size_t>(i)] : i);
+  if (curve.ranks < 2 || curve.nodes < 1 || curve.nodes > cluster.nodes || per_node > prepared.gpus) return std::nullopt;
+  const bool has_gpus = static_cast<int>(curve.gpus.size()) == per_node && std::all_of(curve.gpus.begin(), curve.gpus.end(), [&](int g) { return g >= 0 && g < prepared.gpus; });
+  const GroupShape shape = single_group(curve.ranks, curve.nodes, has_gpus ? curve.gpus : std::vector<int>());
   const RingOnWiring ring = ring_on_wiring(prepared, shape);
 
   MachineCurve c;
@@ -331,7 +318,7 @@ std::optional<MachineCurve> machine_curve(const MeasuredCurve& curve, const Prep
     c.link_class = row.name;
     c.launch = launch_of(row, cluster.node.gpu);
   }
-  c.pcie_generation = cluster.node.wiring.pcie_generation > 0 ? cluster.node.wiring.pcie_generation : cluster.node.gpu.pcie_generation;
+  c.pcie_generation = pcie_generation_of(cluster.node);
   c.ring_rate = ring.bus_bandwidth;
   const bool is_hopper = cluster.node.gpu.nvlink_generation >= 4 && !cluster.node.gpu.is_xgmi;
   c.may_use_nvls = is_hopper && c.link_class == "nvswitch";

@@ -42,11 +42,12 @@ struct MachineFinding {
   std::string check;  // the command to run next
 };
 
-// Findings over all curves of a machine, in order of the rules; the same rule on several curves is one finding.
+// Findings over all curves of a machine, in order of the curves; the same rule on several curves is one finding.
 std::vector<MachineFinding> machine_findings(const std::vector<MachineCurve>& curves);
 
-// A measured curve on a cluster: ranks spread evenly over its nodes, on the stated GPUs or the first ones. Nothing where it does
-// not fit. The cluster's own profile must not be in it, else a curve is compared with itself.
+// A measured curve on a cluster: ranks spread evenly over its nodes, on the stated GPUs or the first ones. Nothing where it has
+// more nodes than the cluster, or more GPUs of a node than `cluster` was prepared with. The cluster's own profile must not be in it, else a
+// curve is compared with itself. `link_class` points into the constants of `cluster`.
 std::optional<MachineCurve> machine_curve(const MeasuredCurve& curve, const PreparedCluster& cluster);
 
 struct MachineFit {

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kMostRings = 6'000;
 constexpr std::size_t kOrders = 2, kSubsets = 2;  // that are searched besides those of the plan
-constexpr double kWorthIt = 1e-3;                 // share of the step, or of the communication where the step stays the same
+constexpr double kWorthIt = 1e-3;                 // share of the step; ten times that of the communication where the step stays the same
 
 // Where a candidate lies: all that differs from the plan.
 struct Candidate {
@@ -63,8 +63,7 @@ class Chooser {
 
   // The best candidate, as a plan.
   Plan search(const std::vector<Subset>& subsets, bool& exact, int& compared) {
-    std::vector<int> used;
-    for (int i = 0; i < plan_.cluster.gpus_per_node; ++i) used.push_back(used_gpu(plan_.cluster, i));
+    std::vector<int> used = used_gpus(plan_.cluster, plan_.cluster.gpus_per_node);
     sort(used);
     std::vector<std::vector<int>> sets{used};
     for (const Subset& s : subsets)

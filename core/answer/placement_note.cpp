@@ -41,12 +41,10 @@ std::optional<Note> placement_note(const Plan& p, const PreparedCluster& cluster
   constexpr double kClearly = 1.5;
   const auto tensor = std::find_if(cost.messages.begin(), cost.messages.end(), [](const MessageCost& c) { return c.message.group == GroupKind::tensor; });
   if (tensor == cost.messages.end() || cluster.switched || p.cluster.gpus_per_node > 16 || tensor->nodes > 1 || tensor->groups < 2 || tensor->ring.bus_bandwidth.value <= 0) return {};
-  std::vector<int> used;
-  for (int i = 0; i < p.cluster.gpus_per_node; ++i) used.push_back(used_gpu(p.cluster, i));
   const std::size_t size = static_cast<std::size_t>(p.parallel.tensor);
   GroupShape shape;
   shape.ranks = shape.per_node = static_cast<int>(size);
-  shape.local = nearest_groups(cluster, used, size);
+  shape.local = nearest_groups(cluster, used_gpus(p.cluster, p.cluster.gpus_per_node), size);
   if (shape.local.back().size() != size) return {};
   const RingOnWiring better = ring_on_wiring(cluster, shape);
   if (better.bus_bandwidth < kClearly * tensor->ring.bus_bandwidth) return {};

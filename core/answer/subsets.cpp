@@ -20,10 +20,7 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 Subset judged(const PreparedCluster& cluster, const std::vector<int>& gpus) {
   Subset s;
   s.gpus = gpus;
-  GroupShape shape;
-  shape.ranks = shape.per_node = static_cast<int>(gpus.size());
-  shape.local = {gpus};
-  RingOnWiring ring = ring_on_wiring(cluster, shape);
+  RingOnWiring ring = ring_on_wiring(cluster, single_group(static_cast<int>(gpus.size()), 1, gpus));
   s.bus_bandwidth = ring.bus_bandwidth;
   s.all_to_all_bandwidth = ring.all_to_all_bandwidth;
   s.bottleneck = std::move(ring.bottleneck);

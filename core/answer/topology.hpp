@@ -11,7 +11,7 @@ namespace wireplan {
 
 // The way between two GPUs in the words of nvidia-smi's matrix [nvidia-smi topo -m]: X itself, NV# a bond of # NVLinks, PIX through one
 // PCIe switch at most, PXB through several, PHB through a host bridge, NODE between host bridges of one NUMA node, SYS between NUMA
-// nodes. XGMI: direct links of AMD GPUs, as rocm-smi names them. C2C: both on one module.
+// nodes. XGMI: direct links of AMD GPUs, as rocm-smi names them.
 enum class PathType : unsigned char { self, nv, xgmi, pix, pxb, phb, node, sys, none };
 
 struct PathBetween {

@@ -14,9 +14,9 @@ extern "C" {
      compare      {"plans":[STATED,...]} -> the comparison; the first is the baseline
      placement    {"plan":STATED, "gpus":4} -> the best mapping of ranks to GPUs, the best 4 of a node's GPUs (left out: as many as it uses)
      render       {"plan":STATED or "plans":[STATED,...], "format":"text|markdown|csv", "unit":"GB|GiB"} -> {"text"};
-                  with "path" beside "plan": the explanation of that number
-     collectives  {"cluster":CLUSTER, "op":"all_reduce|...|all", "sizes":[bytes,...] or {"begin","end","factor"}, "gpus":[...] or
-                  "per_node", "nodes", "dtype"} -> predicted times and bandwidths by size
+                  with "path" beside "plan": the explanation of that number; with "placement":true the best mapping too
+     collectives  {"cluster":CLUSTER, "op":"all_reduce|...|all", "sizes":[bytes,...] or {"begin","end","factor" or "step"},
+                  "gpus":[...] or "per_node", "nodes", "dtype", "redop"} -> predicted times and bandwidths by size
      topology     {"cluster":CLUSTER, "gpus":[...]} -> chips, links, ways between GPUs, rings
      presets      {} -> all kinds; {"kind":"models"} -> {"kind","presets":[{"id","name",...}]}; with "id": that document
      parse_link   {"link":"#v=1&..."} -> {"plan","view","notes"}

@@ -18,22 +18,25 @@ inline constexpr std::array<std::string_view, 5> kNames<Basis> = {"profile", "me
 
 // Time of one call by its parts.
 struct CollectiveParts {
-  Seconds start;    // L0 + h·steps
+  Seconds start;    // L0 + h·k
   Seconds network;  // l·(1.6 + log2 N)·p
   Seconds wire;     // V / B
   Seconds copy;     // (S/n) / C
-  Seconds fill;     // F·V / (V + v0)
+  Seconds fill;     // F·V / (V + v0); over several nodes that of the network, in the switch A·(n/8)^0.45
   Seconds total() const { return start + network + wire + copy + fill; }
 };
 
 struct CollectiveCall {
   Range<Seconds> time;
   CollectiveParts parts;  // by formula: parts.total() · correction = time.value
-  double correction = 1;  // what measured tables say over the formula
+  double correction = 1;  // what measured tables and the profile say over the formula
   Algorithm algorithm = Algorithm::ring;
   Protocol protocol = Protocol::simple;
   Basis basis = Basis::formula;
 };
+
+// k of the formula below, among g GPUs of a node; g < 2: 0.
+double ring_steps(Collective collective, int g);
 
 // The formula alone: the quicker of the algorithms that apply.
 //   one node, ring or direct  T = L0 + h·k + V/B + (S/n)/C + F·V/(V + v0)      v0 = F·B/(1/rho - 1)
@@ -54,7 +57,7 @@ bool takes_trees(const PreparedCluster& cluster, const RingOnWiring& ring, Colle
 // Kind: estimate; its band is how far off such figures were on sources they were not fitted on.
 CollectiveCall collective_call(const PreparedCluster& cluster, const RingOnWiring& ring, Collective collective, int ranks, Bytes size);
 
-// The same on any machine of the kind, without what the user measured on his own.
+// The same on any machine of the kind, without the cluster's profile.
 CollectiveCall usual_call(const PreparedCluster& cluster, const RingOnWiring& ring, Collective collective, int ranks, Bytes size);
 
 }  // namespace wireplan

@@ -11,17 +11,6 @@ namespace {
 using Class = LinkConstants::Class;
 using FabricRate = LinkConstants::FabricRate;
 
-// Ring steps of the low-latency protocol on g GPUs.
-double steps_of(Collective collective, int g) {
-  if (g < 2) return 0;
-  switch (collective) {
-    case Collective::all_reduce: return 2.0 * (g - 1);
-    case Collective::all_to_all: return 1.5 + 0.35 * (g - 2);  // pairs run side by side
-    case Collective::send_recv: return 1;
-    default: return g - 1;
-  }
-}
-
 bool is_direct(Collective c) {
   return c == Collective::send_recv || c == Collective::all_to_all || c == Collective::scatter || c == Collective::gather;
 }
@@ -50,7 +39,7 @@ Seconds fill_of(Seconds fill, double share, BytesPerSecond bandwidth, Bytes move
 CollectiveCall inside_one_node(const Asked& a) {
   CollectiveCall call;
   const Class& c = a.row;
-  const double k = steps_of(a.collective, a.ring.per_node);
+  const double k = ring_steps(a.collective, a.ring.per_node);
   BytesPerSecond bandwidth = bandwidth_of(a.ring, a.collective);
   if (a.ranks == 2 && goes_one_way(a.collective)) bandwidth = bandwidth * c.one_way;
   call.parts.start = launch_of(c, a.cluster.cluster->node.gpu) + c.hop * k;
@@ -74,7 +63,7 @@ CollectiveCall in_the_switch(const Asked& a) {
   CollectiveCall call;
   const Class& c = a.row;
   const BytesPerSecond link = a.ring.bus_bandwidth / c.efficiency;
-  call.parts.start = launch_of(c, a.cluster.cluster->node.gpu) + c.hop * std::min(14.0, steps_of(a.collective, a.ring.per_node));
+  call.parts.start = launch_of(c, a.cluster.cluster->node.gpu) + c.hop * std::min(14.0, ring_steps(a.collective, a.ring.per_node));
   call.parts.fill = c.nvls_fill * power(a.ranks / 8.0, 0.45);
   call.parts.wire = a.moved / (link * c.nvls_efficiency);
   call.algorithm = Algorithm::nvls;
@@ -94,7 +83,7 @@ CollectiveCall over_several_nodes(const Asked& a, const FabricRate& fabric, bool
   const double n = a.ranks, g = ring.per_node, far = log2_of(ring.nodes), remote = 1 - 1.0 / ring.nodes;
   const double passes = a.collective == Collective::all_reduce ? 1 : 0.6;
   call.algorithm = is_direct(a.collective) ? Algorithm::direct : Algorithm::ring;
-  call.parts.start = launch_of(c, a.cluster.cluster->node.gpu) + c.hop * steps_of(a.collective, ring.per_node);
+  call.parts.start = launch_of(c, a.cluster.cluster->node.gpu) + c.hop * ring_steps(a.collective, ring.per_node);
   call.parts.network = fabric.latency * ((1.6 + far) * passes);
   if (a.moved.value > 0) call.parts.fill = fabric.fill * ((1 + far) / 2 * passes) * (a.moved / (a.moved + fabric.fill_bytes));
   call.protocol = a.moved < fabric.fill_bytes ? Protocol::ll128 : Protocol::simple;
@@ -126,6 +115,16 @@ CollectiveCall over_several_nodes(const Asked& a, const FabricRate& fabric, bool
 }
 
 }  // namespace
+
+double ring_steps(Collective collective, int g) {
+  if (g < 2) return 0;
+  switch (collective) {
+    case Collective::all_reduce: return 2.0 * (g - 1);
+    case Collective::all_to_all: return 1.5 + 0.35 * (g - 2);  // pairs run side by side
+    case Collective::send_recv: return 1;
+    default: return g - 1;
+  }
+}
 
 bool takes_trees(const PreparedCluster& cluster, const RingOnWiring& ring, Collective collective) {
   if (collective != Collective::all_reduce || ring.class_row < 0) return false;

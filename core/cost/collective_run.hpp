@@ -27,7 +27,7 @@ GroupShape group_of(const CollectiveRun& run);
 
 // What counts as the same machine where one is left out of a fit: node, fabric and number of nodes.
 std::string machine_of(const CollectiveRun& run);
-// The same of its kind of wiring: architecture of the GPU, wiring of the node, and the fabric where there are several.
+// What counts as the same kind of wiring there: architecture of the GPU, wiring of the node, and the fabric where there are several.
 std::string wiring_of(const CollectiveRun& run);
 
 }  // namespace wireplan

@@ -23,11 +23,13 @@ struct TableAnswer {
 //       nodes differ) + 0.7·|log2(N/N')| + 0.3 on another machine; farther than 4: not at all
 //   residual = sum(w·s·r) / sum(w),  w = exp(-(d + octaves outside/4) / 0.15) · min(1, points/6),  s = exp(-0.35·d)
 // r is linear in log2 of the size; above a table its difference to the formula stays as many seconds, below it fades by e in six
-// octaves; a table on another machine or of another operation changes a time by 42 % at most.
+// octaves; a table at d >= 0.3 changes a time by 42 % at most.
+// Nothing where no table is near enough, and for S = 0.
 // Source: constants chosen on [published-nccl-tests] with each source left out in turn; flat around these values.
 std::optional<TableAnswer> ask_tables(const PreparedCluster& cluster, const RingOnWiring& ring, Collective collective, int ranks, Bytes size);
 
-// The curves of a profile as tables against usual_call() of the same cluster; those of more GPUs or nodes than it has are left out.
+// The curves of a profile as tables against usual_call() of the same cluster; those on GPUs that it was not prepared with, or over
+// several nodes where it has no network, are left out.
 std::vector<MeasuredTable> profile_tables(const PreparedCluster& cluster, const Profile& profile);
 
 // The same question put to the cluster's own tables; a curve of the same operation and ranks alone counts where there is one.

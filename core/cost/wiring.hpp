@@ -1,9 +1,10 @@
-// From a stated node to its graph, routes on it, what a ring of GPUs loads, and how long a collective takes.
+// From a stated node to its graph, routes on it, and what a ring of GPUs loads.
 //
 // Notation: n ranks of a group, N nodes it spans, g = n/N of them on a node, S nccl-tests size of a call, V bytes a rank passes on
 // (bus factor · S), B bus bandwidth: the rate at which every rank of the group passes on V at the same time.
 //
-// Rates of links are NCCL's planning rates unless the user stated a rate himself; data-sheet rates stand beside them as `nominal`.
+// Rates of links are as the user stated them, else as measured on such machines, else NCCL's planning rates;
+// data-sheet rates stand beside them as `nominal`.
 #pragma once
 
 #include <cstdint>
@@ -84,7 +85,7 @@ struct LinkConstants {
   std::vector<FabricRate> expected_fabrics;  // the same rows before any fit
   // How far off a time may be, by what it rests on, as ln(measured/predicted). The last row that matches counts.
   struct Band {
-    std::string basis;  // "measured", "interpolated", "fitted", "unknown"
+    std::string basis;  // "profile", "measured", "interpolated", "fitted" (formula), "unknown" (formula of a row that no sweep was fitted on)
     bool several_nodes = false;
     Bytes from;         // size
     double low = 0, high = 0;
@@ -121,7 +122,7 @@ struct PreparedCluster {
   };
   std::vector<Route> routes;             // gpus × gpus, row by row
   std::vector<Step> steps;
-  int gpus = 0;                          // the first of the node, up to the last that is used
+  int gpus = 0;                          // those of the node up to the last that is used: bounds what route() takes
   const std::string& machine() const { return cluster->node.id; }
   CollectiveSwitches switches;
   std::vector<MeasuredTable> own_tables; // of the cluster's profile
@@ -155,7 +156,7 @@ struct RingOnWiring {
   int channels = 0;               // that NCCL takes for a ring over PCIe, 0: not a limit
   bool unplanned = false;         // NCCL's search found no ring fast enough: rank order and the Simple protocol from 4 KiB
 
-  // What collective_time needs besides.
+  // What collective_formula() needs besides.
   BytesPerSecond pair_bandwidth;        // of send_recv between neighbouring ranks, all groups at once
   BytesPerSecond all_to_all_bandwidth;  // V of all_to_all over its time, inside the node
   BytesPerSecond node_bandwidth;        // what the ring could pass around inside the node (NVLink domain) alone
@@ -171,7 +172,8 @@ struct RingOnWiring {
 // The rings over groups of `shape`, all groups of the kind at once. ranks < 2: bus_bandwidth 0 and no loads.
 //   B = min over links of efficiency · rate / flows;  several nodes: min(B, NICs · rate · efficiency · share / groups)
 // Rings are searched like NCCL does ([nccl-search]: widest, then nearest), each half of the traffic runs round in each direction, and
-// rings over direct NVLinks use all parallel links at once. Kind: estimate, band in LinkConstants::Class::band.
+// rings over direct NVLinks use all parallel links at once. Kind: estimate; how far off
+// a time may be: LinkConstants::bands.
 // Past a host bridge copies go through host memory, unless the group has two GPUs of an AMD host on the node ([nccl-paths], P2P level).
 // A ring over PCIe has four channels where NCCL plans 24 GB/s and more, else two ([nccl-search]); B <= channels · what one carries.
 // Provisional: not NCCL's own search (discrete speeds).

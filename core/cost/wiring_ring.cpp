@@ -96,7 +96,7 @@ class Loads {
   std::array<int, kClasses.size()> row_{};
 };
 
-constexpr int kFirstPcieClass = 4;
+constexpr int kFirstPcieClass = 4;  // in kClasses; those behind it run over PCIe too
 
 // Hosts that share an NVLink domain; 1 where racks play no role.
 int domain_hosts(const PreparedCluster& cluster) {

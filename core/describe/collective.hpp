@@ -24,6 +24,11 @@ inline constexpr std::array<std::string_view, 9> kNames<Collective> = {"all_redu
                                                                        "broadcast",  "reduce",     "all_to_all",
                                                                        "send_recv",  "scatter",    "gather"};
 
+// Whether each rank's part of the buffer is 1/n of nccl-tests' size.
+constexpr bool is_split_by_rank(Collective c) {
+  return c == Collective::all_gather || c == Collective::reduce_scatter || c == Collective::all_to_all || c == Collective::scatter || c == Collective::gather;
+}
+
 // direct: every pair by itself (send_recv, all_to_all, scatter, gather).
 enum class Algorithm : unsigned char { ring, tree, nvls, nvls_tree, collnet, pat, direct };
 template <>

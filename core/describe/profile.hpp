@@ -1,4 +1,5 @@
-// What was measured on the user's own machine (wireplan.profile/1): it takes the place of every shipped constant it covers.
+// What was measured on the user's own machine (wireplan.profile/1). Its curves decide the times of the collectives they
+// cover (core/cost/collective.hpp); its rates of matrix products and memory and its fits are carried.
 #pragma once
 
 #include <string>

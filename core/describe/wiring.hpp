@@ -47,7 +47,7 @@ struct Link {
   BytesPerSecond nominal{};       // per direction, data sheet; 0: not known
   BytesPerSecond rate{};      // per direction, what the model calculates with: stated, else measured on such machines, else planned
   BytesPerSecond planning{};  // per direction, what NCCL's search reckons with
-  bool stated = false;        // the user gave bytes_per_s himself
+  bool stated = false;        // the user gave bytes_per_s
   bool measured = false;      // `rate` was measured on such machines, and is what a flow reaches
   Seconds latency{};
   // What a reader is told: NCCL's planning rate, or what the user stated.

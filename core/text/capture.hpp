@@ -8,10 +8,11 @@
 
 namespace wireplan {
 
-// Without escape sequences, carriage returns and no-break spaces; a tab becomes a blank, other control characters too.
+// Without escape sequences and byte order marks; a carriage return alone ends a line, no-break spaces and control characters become
+// blanks.
 std::string plain_capture(std::string_view text);
 
-// True for what no terminal prints: a zero byte, or one control character in ten.
+// True for what no terminal prints: a zero byte, or more than one control character in ten.
 bool is_binary(std::string_view text);
 
 std::vector<std::string_view> lines_of(std::string_view text);

@@ -14,7 +14,7 @@ std::string gpu_named(std::string_view name, double memory_mib, const Presets& p
 
 // What the wiring itself shows of a GPU.
 struct GpuSigns {
-  int sm = 0;               // compute capability ten times, 0: not known
+  int sm = 0;               // compute capability times ten, 0: not known
   int links = 0;            // NVLinks of one GPU, all of them; 0: none
   int gpus = 1;
   bool has_nvswitch = false;

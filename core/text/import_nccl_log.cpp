@@ -4,6 +4,7 @@
 #include <map>
 
 #include "core/base/format.hpp"
+#include "core/count/groups.hpp"
 #include "core/text/answer_json.hpp"
 #include "core/text/log_text.hpp"
 #include "core/text/sheet.hpp"
@@ -141,16 +142,13 @@ std::vector<NcclComparison> compare_with_cluster(const NcclLog& log, const Prepa
   std::vector<NcclComparison> all;
   const std::map<int, int> gpu = gpus_of_host(log, cluster.gpus);
   if (gpu.size() < 2) return all;
-  GroupShape shape;
-  shape.ranks = static_cast<int>(gpu.size());
-  shape.per_node = shape.ranks;
-  shape.local.emplace_back();
-  for (const auto& [rank, index] : gpu) shape.local.back().push_back(index);
+  std::vector<int> members;
+  for (const auto& [rank, index] : gpu) members.push_back(index);
   if (!log.rings.empty()) {
     std::vector<int> logged;
     for (const int rank : log.rings.front().order)
       if (const auto found = gpu.find(rank); found != gpu.end()) logged.push_back(found->second);
-    const std::vector<int> predicted = ring_on_wiring(cluster, shape).order;
+    const std::vector<int> predicted = ring_on_wiring(cluster, single_group(static_cast<int>(members.size()), 1, members)).order;
     const bool agrees = cluster.switched || logged == predicted || routes_of(cluster, logged) == routes_of(cluster, predicted);
     all.push_back({"ring", list_text(logged), cluster.switched ? "any order: every pair meets in the NVSwitch" : list_text(predicted), agrees,
                    agrees ? "" : "usual cause: NCCL sees another topology (virtual machine, NCCL_TOPO_FILE, missing NVLinks), so its ring takes other links"});

@@ -22,7 +22,8 @@ struct NcclComparison {
   bool agrees = true;
   std::string text;  // the usual cause where they differ, "" where they agree
 };
-// Ring order on the first host (orders over links of the same kinds and rates agree), and how each pair of neighbours is joined. Empty where the log's hosts do not fit the cluster.
+// Ring order on the first host (orders over links of the same kinds and rates agree), and how each pair of neighbours is joined, at
+// most 512 pairs. Empty where the log's hosts do not fit the cluster.
 std::vector<NcclComparison> compare_with_cluster(const NcclLog& log, const PreparedCluster& cluster);
 
 // {"schema": "wireplan.nccl/1", "nccl", "ranks", …, "findings"}; `comparison` adds "comparison".

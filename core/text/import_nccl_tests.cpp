@@ -171,7 +171,7 @@ bool looks_like_nccl_tests(std::string_view text) {
     if (contains(*line, "algbw") && contains(*line, "busbw")) return true;
     const auto words = words_of(*line);
     for (std::size_t i = 2; i + 4 < words.size(); ++i)
-      if (nccl_type(words[i]).bytes > 0 && whole_number(words[i - 1]) && whole_number(words[i - 2]) && words.size() >= i + 4 && decimal(words.back())) return true;
+      if (nccl_type(words[i]).bytes > 0 && whole_number(words[i - 1]) && whole_number(words[i - 2]) && decimal(words.back())) return true;
   }
   return false;
 }

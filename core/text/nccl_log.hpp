@@ -37,7 +37,7 @@ struct NcclLog {
   };
   struct Choice {
     std::optional<Collective> collective;  // older logs do not say
-    double size = 0;
+    double size = 0;  // bytes
     Algorithm algorithm{};
     Protocol protocol{};
     double time = 0;   // s; 0: not said

@@ -22,10 +22,6 @@ constexpr std::array<TypeName, 18> kTypes = {{{"float", "fp32", 4},     {"half",
                                               {"fp8_e4m3", "fp8", 1},   {"fp8_e5m2", "fp8", 1},      {"char", "int8", 1},       {"int", "int32", 4},
                                               {"float8e4m3", "fp8", 1}, {"float8e5m2", "fp8", 1}}};
 
-bool divides_by_ranks(Collective c) {
-  return c == Collective::all_gather || c == Collective::reduce_scatter || c == Collective::all_to_all || c == Collective::scatter || c == Collective::gather;
-}
-
 // Ranks by the count column: size / (element · count) where it is the number of elements of one rank. 1: it is that of all.
 double ranks_by_count(const NcclTestsTable& t) {
   const double element = nccl_type(t.type).bytes;
@@ -40,7 +36,7 @@ double ranks_by_ratio(const NcclTestsTable& t, Collective c) {
   const NcclTestsRow* row = fastest_row(t);
   if (row == nullptr || row->algbw < 1) return 0;
   const double ratio = row->busbw / row->algbw / (c == Collective::all_reduce ? 2 : 1), error = 0.02 / row->algbw;
-  if (!(c == Collective::all_reduce || divides_by_ranks(c)) || ratio > 1 - 2 * error || ratio < 0.4) return 0;
+  if (!(c == Collective::all_reduce || is_split_by_rank(c)) || ratio > 1 - 2 * error || ratio < 0.4) return 0;
   const double n = 1 / (1 - ratio), rounded = std::floor(n + 0.5);
   return rounded <= 64 && std::fabs(n - rounded) < 0.3 ? rounded : 0;
 }
@@ -130,7 +126,7 @@ std::optional<Collective> guessed_operation(const NcclTestsTable& t) {
 
 NcclTestsPlace place_of(const NcclTestsTable& t, Collective c) {
   NcclTestsPlace p = place_by_devices(t);
-  const double by_count = divides_by_ranks(c) ? ranks_by_count(t) : 0, by_ratio = ranks_by_ratio(t, c);
+  const double by_count = is_split_by_rank(c) ? ranks_by_count(t) : 0, by_ratio = ranks_by_ratio(t, c);
   const double seen = by_count >= 2 ? by_count : by_ratio;
   const bool is_sound = seen >= 2 && seen <= kMostRanks;
   if (is_sound && static_cast<int>(seen) != p.ranks) {

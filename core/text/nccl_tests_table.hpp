@@ -66,7 +66,7 @@ struct NcclTestsPlace {
 // Ranks in order of trust: the count column, the list of devices, the bandwidth columns, the settings.
 NcclTestsPlace place_of(const NcclTestsTable& table, Collective collective);
 
-// The row with the most digits in its bandwidth columns, null where there is none.
+// The row with the largest algbw, whose bandwidth columns therefore have the most digits; null where none has both.
 const NcclTestsRow* fastest_row(const NcclTestsTable& table);
 
 }  // namespace wireplan

@@ -1,4 +1,4 @@
-// Names that a user chose (components of his graph, GPUs of his own) made fit to print: on a terminal, in Markdown, in XML.
+// Names that a user chose (components of a graph, GPUs) made fit to print: on a terminal, in Markdown, in XML.
 #pragma once
 
 #include <cstddef>

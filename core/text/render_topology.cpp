@@ -68,7 +68,7 @@ void add_links(const WiringGraph& graph, const Node& node, Sheet& sheet) {
     const std::string pair = ' ' + component(graph, r.link->a).id + "–" + component(graph, r.link->b).id;
     std::string name = whole.substr(0, whole.size() - pair.size());
     if (r.link->kind == LinkKind::nvlink && r.link->width > 0) name += " ×" + format_exact(r.link->width);
-    table.rows.push_back({name, ends(graph, *r.link), format_exact(r.count), format_rate(r.link->rate), r.link->nominal.value > 0 ? format_rate(r.link->nominal) : ""});
+    table.rows.push_back({name, ends(graph, *r.link), format_exact(r.count), format_rate(r.link->planned()), r.link->nominal.value > 0 ? format_rate(r.link->nominal) : ""});
   }
   sheet.table(table);
 }
@@ -76,7 +76,7 @@ void add_links(const WiringGraph& graph, const Node& node, Sheet& sheet) {
 std::string csv(const WiringGraph& graph) {
   std::string text = csv_line({"a", "b", "kind", "generation", "width", "planning_bytes_per_s", "nominal_bytes_per_s"});
   for (const Link& l : graph.links)
-    text += csv_line({component(graph, l.a).id, component(graph, l.b).id, std::string(name_of(l.kind)), format_exact(l.generation), format_exact(l.width), format_exact(l.rate.value), format_exact(l.nominal.value)});
+    text += csv_line({component(graph, l.a).id, component(graph, l.b).id, std::string(name_of(l.kind)), format_exact(l.generation), format_exact(l.width), format_exact(l.planned().value), format_exact(l.nominal.value)});
   return text;
 }
 

@@ -14,7 +14,7 @@ std::string render_topology(const TopologyAnswer& answer, RenderFormat format);
 // "DGX A100 80 GB: 8 GPUs (A100 SXM 80 GB) on 2 sockets, all joined by NVSwitch." For a title; not yet safe to print (plain_text).
 std::string topology_sentence(const Cluster& cluster);
 
-// "PCIe 4 ×16", "NVLink 3 ×12": a link without its ends, which a user may have named as he likes.
+// "PCIe 4 ×16", "NVLink 3 ×12": a link without its ends, which a user may have named.
 std::string link_kind_text(const WiringGraph& graph, const Link& link, const Node& node);
 
 // Links that look and carry alike, for tables and legends: kind, ends' kinds, rates and, where `by_load`, the flows.

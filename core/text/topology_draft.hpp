@@ -28,7 +28,7 @@ struct TopologyDraft {
   struct Gpu : Place {
     std::string name{};          // as the driver gives it, "" where it is not said
     double memory_mib = 0;       // the same, 0
-    int sm = 0;                  // compute capability ten times, 0: not said
+    int sm = 0;                  // compute capability times ten, 0: not said
     int switch_links = 0;        // NVLinks to NVSwitches
     bool has_c2c = false;
   };

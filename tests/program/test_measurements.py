@@ -66,6 +66,12 @@ def test_validate_compares_and_answers_by_its_status(wireplan, tmp_path):
     assert wireplan("validate", GATHER, "--cluster", "dgx-a100-40gb", "--csv").out.count("\r\n") == 6
 
 
+def test_curves_of_gpus_that_the_cluster_does_not_use(wireplan):
+    cluster = {"node": "aws-g5.48xlarge", "gpus_per_node": 2}
+    (error,) = wireplan.errors("validate", GATHER, "--cluster", "-", text=json.dumps(cluster))
+    assert "not in this cluster" in error["text"]
+
+
 def test_validate_writes_only_where_it_is_told(wireplan, tmp_path):
     out = tmp_path / "deep" / "report"
     wireplan("validate", GATHER, H100, "--cluster", "hgx-h100-80gb", "--out", str(out), cwd=tmp_path)

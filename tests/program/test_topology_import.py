@@ -40,6 +40,17 @@ def test_the_summary(wireplan):
     assert wireplan("topology", "import", str(DATA / "topo-18.txt"), "--csv").out.startswith("a,b,kind,")
 
 
+def test_rates_are_those_that_nccl_plans_with(wireplan, tmp_path):
+    # Two sockets of PCIe 5, whose link was measured faster than NCCL plans.
+    text = "\tGPU0\tGPU1\tCPU Affinity\tNUMA Affinity\nGPU0\t X \tSYS\t0-95\t0\nGPU1\tSYS\t X \t96-191\t1\n"
+    arguments = ["topology", "import", "-", "--gpu", "rtx-pro-6000-server-96gb"]
+    cluster = tmp_path / "cluster.json"
+    cluster.write_text(wireplan(*arguments, "--json", text=text).out)
+    (socket,) = [link for link in wireplan.json("topology", "show", str(cluster))["links"] if link["kind"] == "socket"]
+    assert f"{socket['planning_bytes_per_s'] / 1e9:.1f} GB/s" in wireplan(*arguments, text=text).out
+    assert f",socket,0,0,{socket['planning_bytes_per_s']:.0f}," in wireplan(*arguments, "--csv", text=text).out
+
+
 @pytest.mark.parametrize(
     "name, words", [("topo-14.txt", "-p2p"), ("topo-21.txt", "GPU6 and GPU7"), ("SOURCES.txt", "no topology")])
 def test_what_is_refused_says_what_it_is(wireplan, name, words):

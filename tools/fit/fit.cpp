@@ -11,7 +11,11 @@
 
 int main(int argc, char** argv) {
   using namespace wireplan;
-  std::ifstream file(argc > 1 ? argv[1] : "");
+  std::ifstream file(argc == 2 ? argv[1] : "");
+  if (!file) {
+    std::fprintf(stderr, "wireplan_fit: one file of sweeps is wanted, and it must be readable\n");
+    return 2;
+  }
   std::stringstream text;
   text << file.rdbuf();
   const Presets presets;

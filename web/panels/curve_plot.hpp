@@ -8,7 +8,7 @@ namespace wireplan {
 
 void draw_curve_plot(Ui& ui, const CollectiveChart& chart, const Rect& area);
 
-// "ring Simple", "256 MiB": as NCCL's own logs write them.
+// "ring Simple": algorithm and protocol of a call.
 std::string way_text(const Ui& ui, const CollectiveCall& call);
 
 }  // namespace wireplan

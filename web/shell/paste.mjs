@@ -12,15 +12,15 @@ export function kindOf(text) {
   const start = text.trimStart();
   if (/^#?v=1&/.test(start)) return "link";
   if (start.startsWith("{")) {
-    let document_ = null;
-    try { document_ = JSON.parse(text); } catch { return /"(?:average_size|out_of_place|nccl-tests)/.test(text) ? "nccl-tests" : "broken"; }
-    const schema = String(document_.schema ?? "");
+    let parsed = null;
+    try { parsed = JSON.parse(text); } catch { return /"(?:average_size|out_of_place|nccl-tests)/.test(text) ? "nccl-tests" : "broken"; }
+    const schema = String(parsed.schema ?? "");
     if (schema.startsWith("wireplan.profile/")) return "profile";
     if (schema.startsWith("wireplan.cluster/")) return "cluster";
-    if (schema.startsWith("wireplan.")) return "plan" in document_ ? "answer" : "other";
-    if ("model_type" in document_ || "architectures" in document_) return "config";
-    if ("model" in document_) return "plan";
-    if ("node" in document_ || "gpus_per_node" in document_) return "cluster";
+    if (schema.startsWith("wireplan.")) return "plan" in parsed ? "answer" : "other";
+    if ("model_type" in parsed || "architectures" in parsed) return "config";
+    if ("model" in parsed) return "plan";
+    if ("node" in parsed || "gpus_per_node" in parsed) return "cluster";
     return "nccl-tests";
   }
   const isTable = /\b(?:algbw|busbw)\b|^#? *\w+_perf\b|out-of-place/m.test(text);
@@ -97,7 +97,7 @@ function make(app) {
   const takeBack = () => {
     for (; edits > 0; --edits) app.undo();
   };
-  const label_ = () => {
+  const showWords = () => {
     title.textContent = word("paste.title", "Your machine, your measurements");
     how.textContent = word("paste.how", "Paste the output of nvidia-smi topo -m (with nvidia-smi -L and topo -p2p r beside it, if you have them), an NCCL topology XML, a log of nccl-tests, or a cluster, profile or plan as JSON. Or drop a file anywhere on the page. It is read in this tab.");
     label.textContent = word("paste.text", "Text");
@@ -147,14 +147,14 @@ function make(app) {
     }
     area.setAttribute("aria-invalid", String(Boolean(wrong.children.length)));
     box.removeAttribute("aria-busy");
-    label_();
+    showWords();
   }
 
   read.addEventListener("click", () => readText([area.value]));
   undo.addEventListener("click", () => {
     takeBack();
     said.replaceChildren();
-    label_();
+    showWords();
     area.focus();
   });
   close.addEventListener("click", () => box.close());
@@ -169,14 +169,14 @@ function make(app) {
     event.preventDefault();
     readText([area.value]);
   });
-  return { box, area, readText, label_ };
+  return { box, area, readText, showWords };
 }
 
 // With texts: read at once. Without: waits for what is pasted.
 export async function openPaste(app, texts = []) {
   dialog ??= make(app);
   if (!dialog.box.open) {
-    dialog.label_();
+    dialog.showWords();
     dialog.box.showModal();
     dialog.area.focus();
   }
