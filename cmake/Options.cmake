@@ -26,8 +26,9 @@ if(WIREPLAN_WERROR)
   target_compile_options(wireplan_options INTERFACE -Werror -Wno-error=deprecated-declarations)
 endif()
 if(WIREPLAN_SANITIZE)
+  # Without vptr: classes of the library, which is built without RTTI, have no type for it to compare.
   target_compile_options(wireplan_options INTERFACE
-    -fsanitize=${WIREPLAN_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    -fsanitize=${WIREPLAN_SANITIZE} -fno-sanitize=vptr -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(wireplan_options INTERFACE -fsanitize=${WIREPLAN_SANITIZE})
 endif()
 

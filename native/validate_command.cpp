@@ -1,5 +1,6 @@
 #include <CLI/CLI.hpp>
 
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -96,6 +97,8 @@ int run_validate(const Options& options, const Presets& presets) {
   if (options.measure) return print_errors({Error{"--measure", "true", "files that were measured", "validate --measure is not built yet. Nearest: give logs of nccl-tests as files"}}, options.json);
   const auto missing = [&](const char* what, const char* text) { return print_errors({Error{what, "", "required", text}}, options.json); };
   if (options.files.empty()) return missing("FILE", "a file is missing: a log of nccl-tests, a profile or a run");
+  if (std::isnan(options.tolerance))  // passes for a value in range
+    return print_errors({Error{"--tolerance", "\"nan\"", "0.000001 to 100", "a tolerance is a share of the measured time, not \"nan\". Nearest: 0.2, or leave it out"}}, options.json);
   if (options.cluster.empty()) return missing("--cluster", "--cluster is missing: what was measured, as the id of a node (wireplan presets nodes) or a file");
   Result<Cluster> cluster = stated_cluster(options.cluster, presets);
   if (!cluster) return print_errors(cluster.errors(), options.json);

@@ -276,16 +276,14 @@ std::vector<MetricSummary> summary_by(const Accuracy& a, GroupBy by) {
     std::string name;
     std::array<std::vector<std::size_t>, kNames<Metric>.size()> rows;
   };
-  std::vector<Group> groups;
+  std::vector<Group> groups;  // as they come
+  std::map<std::string, std::size_t> known;
   for (std::size_t row = 0; row < a.rows.size(); ++row) {
     if (by == GroupBy::size && !a.rows[row].size) continue;
     const std::string name = group_of(a, a.rows[row], by);
-    auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& g) { return g.name == name; });
-    if (group == groups.end()) {
-      groups.push_back({name, {}});
-      group = groups.end() - 1;
-    }
-    group->rows[static_cast<std::size_t>(a.rows[row].metric)].push_back(row);
+    const auto [group, is_new] = known.emplace(name, groups.size());
+    if (is_new) groups.push_back({name, {}});
+    groups[group->second].rows[static_cast<std::size_t>(a.rows[row].metric)].push_back(row);
   }
   std::vector<MetricSummary> summaries;
   for (const Group& group : groups)

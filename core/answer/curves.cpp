@@ -12,7 +12,7 @@
 namespace wireplan {
 namespace {
 
-std::string counted(double value) { return format_count(value); }
+std::string counted(double value) { return std::fabs(value) < 1e16 ? format_count(value) : format_exact(value); }
 
 Error refused(std::string path, double value, std::string limit, std::string text) {
   return {std::move(path), format_exact(value), std::move(limit), std::move(text)};
@@ -67,7 +67,7 @@ Result<std::vector<Bytes>> sizes_of(const SizeRange& r) {
   if (steps && !(r.step >= 1 && r.step <= kMostCallBytes))
     return refused("step", r.step, limit, "sizes grow by 1 B to 1 PB, not " + counted(r.step) + " B. Nearest: 1048576");
   if (!steps && !(r.factor >= 1.001 && r.factor <= kMostCallBytes))
-    return refused("factor", r.factor, "more than 1, e.g. 2", "a factor of " + format_exact(r.factor) + " never reaches the last size. Nearest: 2");
+    return refused("factor", r.factor, "1.001 to 1e15", "sizes grow by a factor of 1.001 to 1e15, not " + format_exact(r.factor) + ". Nearest: " + (r.factor > 1 && r.factor < 1.001 ? "1.001" : "2"));
   std::vector<Bytes> sizes;
   for (double size = r.begin; size <= r.end;) {
     if (sizes.size() == static_cast<std::size_t>(kMostCurveSizes))

@@ -11,6 +11,7 @@ namespace wireplan {
 namespace {
 
 constexpr int kEnumerated = 8;
+constexpr double kMostSorted = 5e7;  // GPUs that one run of exchanges puts in order
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
@@ -79,14 +80,17 @@ class Enumeration {
   std::vector<int> chosen_;
 };
 
-// Exchanges of two GPUs, each taken when it gains, until none does or the budget is spent.
+// Exchanges of two GPUs, each taken when it gains, until none does or the budget is spent. Inside a group an exchange lays no new
+// ring, and yet takes time.
 void exchange(MappedStep& step, std::vector<int> gpus, int last_ring, Found& found) {
+  const int last = found.compared + static_cast<int>(kMostSorted / static_cast<double>(gpus.size()));
+  const auto may_go_on = [&] { return step.rings() < last_ring && found.compared < last; };
   MappedStep::Result result = step.step(gpus);
   ++found.compared;
-  for (bool gained = true; gained && step.rings() < last_ring;) {
+  for (bool gained = true; gained && may_go_on();) {
     gained = false;
-    for (std::size_t i = 0; i < gpus.size() && step.rings() < last_ring; ++i)
-      for (std::size_t j = i + 1; j < gpus.size() && step.rings() < last_ring; ++j) {
+    for (std::size_t i = 0; i < gpus.size() && may_go_on(); ++i)
+      for (std::size_t j = i + 1; j < gpus.size() && may_go_on(); ++j) {
         std::swap(gpus[i], gpus[j]);
         const MappedStep::Result other = step.step(gpus);
         ++found.compared;

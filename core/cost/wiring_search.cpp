@@ -48,7 +48,8 @@ class Search {
       follow_widest(start);
       consider();
     }
-    if (best_rate_ < rate_bound()) {
+    // Of rings that are as wide the nearest: else which one is found would hang on the names of the GPUs.
+    if (2 * best_far_ > least_far() || best_rate_ < rate_bound()) {
       order_[0] = 0;
       visited_ = 1;
       extend(1, kUnbounded, 0);
@@ -144,6 +145,13 @@ class Search {
       if (least > 0) bound = std::min(bound, 2 * cluster_.graph.links[d / 2].rate.value / (flows_[d] + 2 * least));
     }
     return bound;
+  }
+
+  // Twice the least distance of any ring.
+  int least_far() const {
+    int twice = 0;
+    for (std::size_t i = 0; i < n_; ++i) twice += nearest_[i] + second_[i];
+    return twice;
   }
 
   // Twice the least distance the rest of a ring can still need: half of the two nearest ways of each GPU.

@@ -107,6 +107,40 @@ void check_chains(Checks& check, const WiringGraph& graph) {
   }
 }
 
+// All routes together may have 2^26 links, which bounds their memory: each of gpus² pairs is at most about
+// twice as far apart as the farthest component from the GPU that finds it first.
+void check_distances(Checks& check, const WiringGraph& graph, int gpus) {
+  constexpr std::size_t kMostSteps = 1u << 26;
+  const std::size_t count = graph.components.size();
+  std::vector<std::vector<std::size_t>> next(count);
+  for (const Link& l : graph.links) {
+    const auto a = static_cast<std::size_t>(l.a), b = static_cast<std::size_t>(l.b);
+    if (a >= count || b >= count) continue;
+    next[a].push_back(b);
+    next[b].push_back(a);
+  }
+  const auto is_gpu = [&](std::size_t i) { return graph.components[i].kind == ComponentKind::gpu; };
+  std::vector<std::size_t> links(count), reached;  // no route passes a GPU
+  std::vector<bool> seen(count, false);
+  std::size_t farthest = 0;
+  for (std::size_t gpu = 0; gpu < count; ++gpu) {
+    if (!is_gpu(gpu)) continue;
+    reached.assign(1, gpu);
+    for (std::size_t i = 0; i < reached.size(); ++i)
+      for (const std::size_t n : next[reached[i]]) {
+        if (seen[n] || is_gpu(n)) continue;
+        seen[n] = true;
+        links[n] = links[reached[i]] + 1;
+        farthest = std::max(farthest, links[n]);
+        reached.push_back(n);
+      }
+  }
+  const std::size_t pairs = static_cast<std::size_t>(std::max(gpus, 1)) * static_cast<std::size_t>(std::max(gpus, 1)), most = std::max<std::size_t>(kMostSteps / pairs / 2, 2);
+  const auto text = [](std::size_t n) { return format_exact(static_cast<double>(n)); };
+  check.require(farthest <= most, "links", text(farthest), "at most " + text(most) + " links from a GPU to the farthest component, with " + number_text(gpus) + " GPUs",
+                "a component is " + text(farthest) + " links away from a GPU. Nearest: " + text(most));
+}
+
 void check_graph(Checks& check, const WiringGraph& graph, int gpus) {
   const std::size_t count = graph.components.size();
   int found = 0;
@@ -128,6 +162,7 @@ void check_graph(Checks& check, const WiringGraph& graph, int gpus) {
                "component " + std::string(*twice) + " is listed twice. Nearest: another id");
 
   check_chains(check, graph);
+  check_distances(check, graph, gpus);
 
   // GPUs reach each other over the links: one connected piece holds them all.
   std::vector<int> piece(count);

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/format.hpp"
 #include "core/text/plan_json.hpp"
 #include "core/text/reader.hpp"
 
@@ -15,6 +16,7 @@ namespace wireplan {
 namespace {
 
 constexpr std::size_t kShownErrors = 10;
+constexpr std::size_t kMostRows = 20'000, kMostPoints = 500'000;
 
 // Measured values lie within this, or are 0; so errors and their summaries stay finite.
 constexpr double kLeast = 1e-18, kMost = 1e18;
@@ -229,14 +231,18 @@ Error line_error(const std::string& line, Error error) {
 Result<Runs> read_runs(std::string_view lines, const Presets& presets) {
   Runs runs;
   Errors errors;
-  std::size_t number = 0, rows = 0;
+  std::size_t number = 0, rows = 0, points = 0;
   while (!lines.empty()) {
     const std::string_view text = lines.substr(0, lines.find('\n'));
     lines.remove_prefix(std::min(lines.size(), text.size() + 1));
     ++number;
     if (text.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-    ++rows;
     const std::string line = "line " + std::to_string(number);
+    if (++rows > kMostRows || points > kMostPoints) {
+      errors.push_back({line, rows > kMostRows ? "20,001 rows" : format_count(static_cast<double>(points)) + " points", "20,000 rows with 500,000 measured points in all",
+                        "the file has more rows or points than are compared at once. Nearest: cut it in two before " + line});
+      break;
+    }
     const Result<Json> row = parse_json(text);
     if (!row || !row.value().is_object()) {
       errors.push_back(row ? Error{line, value_text(row.value()), "an object", "a row is a JSON object, not " + value_text(row.value())}
@@ -248,6 +254,7 @@ Result<Runs> read_runs(std::string_view lines, const Presets& presets) {
     RowReader reader{presets, {}};
     Run run = reader.read(row.value(), line);
     for (std::string& reason : reader.reasons) runs.skipped.push_back({run.id, std::move(reason)});
+    if (run.collective) points += run.collective->points.size();
     if (run.plan || run.collective) runs.runs.push_back(std::move(run));
   }
   if (rows == 0) errors.push_back({"", "", "one JSON object a line", "there is no row"});

@@ -63,6 +63,8 @@ def test_validate_compares_and_answers_by_its_status(wireplan, tmp_path):
     strict = wireplan("validate", GATHER, "--cluster", "dgx-a100-40gb", "--tolerance", "0.0001", "--json")
     assert strict.returncode == 1 and json.loads(strict.out)["within"] is False and json.loads(strict.out)["tolerance"] == 0.0001
     assert wireplan("validate", GATHER, "--cluster", "dgx-a100-40gb", "--tolerance", "100").returncode == 0
+    for nonsense in ("nan", "inf", "0", "-1"):
+        assert wireplan("validate", GATHER, "--cluster", "dgx-a100-40gb", "--tolerance", nonsense).returncode == 2
     assert wireplan("validate", GATHER, "--cluster", "dgx-a100-40gb", "--csv").out.count("\r\n") == 6
 
 

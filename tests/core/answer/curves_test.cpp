@@ -86,6 +86,9 @@ TEST_CASE("sizes by factor and by step", "[curves]") {
   CHECK(refused({1, 1e15, 1.001, 0}) == "factor");
   CHECK(refused({1, 100, 2, -5}) == "step");
   CHECK(refused({0.0 / 0.0, 100, 2, 0}) == "begin");
+  const auto said = [](SizeRange r) { return sizes_of(r).errors().front().text; };
+  CHECK(said({1, 1e6, 1.0001, 0}) == "sizes grow by a factor of 1.001 to 1e15, not 1.0001. Nearest: 1.001");
+  CHECK(said({1, 1e6, 2, 1e300}) == "sizes grow by 1 B to 1 PB, not 1e300 B. Nearest: 1048576");
 }
 
 // T = L0 + h·2(g-1) + V/B with the ideal constants: 5 µs + 14 · 1 µs + 7/4 · S / 240 GB/s.

@@ -445,3 +445,15 @@ TEST_CASE("a placement question is answered in bounded time", "[placement]") {
       if (std::getenv("WIREPLAN_TIMES")) std::printf("%-20s %-50s %5d mappings exact %d %8.1f ms  %s\n", node, parallel, a.compared, a.exact, spent.count(), a.text.substr(0, 60).c_str());
     }
 }
+
+TEST_CASE("exchanges inside one large group come to an end", "[placement]") {
+  std::string components = R"({"id":"s","kind":"pcie-switch"})", links;
+  for (int i = 0; i < 1024; ++i) {
+    components += R"(,{"id":"g)" + std::to_string(i) + R"(","kind":"gpu"})";
+    links += std::string(i > 0 ? "," : "") + R"({"a":"g)" + std::to_string(i) + R"(","b":"s","kind":"pcie","generation":4,"lanes":16})";
+  }
+  const Plan plan = plan_of(R"({"model":"llama-3.2-1b","cluster":{"node":{"gpu":"a100-40gb-pcie","gpus":1024,"wiring":{"kind":"graph","components":[)" + components + R"(],"links":[)" + links + "]}}}}");
+  const PlacementAnswer a = best_placement(plan, constants());
+  CHECK(a.compared <= 2 * 5e7 / 1024 + 2);
+  CHECK_FALSE(a.is_better);
+}

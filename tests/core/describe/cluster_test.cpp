@@ -1,5 +1,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "tests/core/describe/sound.hpp"
 
@@ -116,6 +118,38 @@ TEST_CASE("a wiring graph must join all GPUs by links whose rate is known", "[de
            }},
       },
       graph_cluster());
+}
+
+namespace {
+
+// As many GPUs at either end of a chain of components.
+Cluster chain_cluster(int gpus, const std::vector<ComponentKind>& chain) {
+  Cluster c = sound_cluster(gpus);
+  c.node.wiring.kind = WiringKind::graph;
+  WiringGraph& g = c.node.wiring.graph;
+  const auto join = [&](int a, int b) { g.links.push_back({.a = a, .b = b, .generation = 4, .width = 16}); };
+  for (int gpu = 0; gpu < gpus; ++gpu) g.components.push_back({"gpu" + std::to_string(gpu), ComponentKind::gpu});
+  for (const ComponentKind kind : chain) {
+    const int here = static_cast<int>(g.components.size());
+    if (here > gpus) join(here - 1, here);
+    g.components.push_back({"c" + std::to_string(here), kind});
+  }
+  for (int gpu = 0; gpu < gpus; ++gpu) join(gpu, gpu % 2 == 0 ? gpus : static_cast<int>(g.components.size()) - 1);
+  return c;
+}
+
+}  // namespace
+
+TEST_CASE("how far apart the components of a graph may be depends on how many GPUs there are", "[describe]") {
+  const std::vector<ComponentKind> line(32, ComponentKind::cpu), longer(33, ComponentKind::cpu), switches(5'000, ComponentKind::nvswitch);
+  CHECK(validate(chain_cluster(1'024, line), "cluster").empty());
+  CHECK(has_error(validate(chain_cluster(1'024, longer), "cluster"), "cluster.node.wiring.links", "at most 32 links", "Nearest: 32"));
+  CHECK(validate(chain_cluster(64, longer), "cluster").empty());
+  CHECK(has_error(validate(chain_cluster(1'024, switches), "cluster"), "cluster.node.wiring.links", "at most 32 links", "Nearest: 32"));
+  // A GPU that is joined to the others leads no route, and hides none.
+  Cluster joined = chain_cluster(1'024, switches);
+  for (int gpu = 1; gpu < 1'024; ++gpu) joined.node.wiring.graph.links.push_back({.a = 0, .b = gpu, .generation = 4, .width = 16});
+  CHECK(has_error(validate(joined, "cluster"), "cluster.node.wiring.links", "at most 32 links", "Nearest: 32"));
 }
 
 TEST_CASE("a P2P matrix has a row for each GPU", "[describe]") {

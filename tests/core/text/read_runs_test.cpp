@@ -146,3 +146,21 @@ TEST_CASE("accuracy as a document and as text") {
   }
   CHECK(render_accuracy(a, GroupBy::nothing, RenderFormat::csv).starts_with("id,source,metric,what,size_bytes,measured,predicted,error\r\n"));
 }
+
+TEST_CASE("runs: a file of too many rows or points is refused") {
+  std::string rows, points, sweep;
+  for (int i = 0; i < 20'001; ++i) rows += "{}\n";
+  const Errors too_many = errors_of(rows);
+  REQUIRE(too_many.size() == 1);
+  CHECK(too_many[0].path == "line 20001");
+  CHECK(too_many[0].limit == "20,000 rows with 500,000 measured points in all");
+  CHECK(runs_of(rows.substr(3)).skipped.size() == 20'000);
+
+  for (int i = 0; i < 10'000; ++i) sweep += (i > 0 ? "," : "") + std::string("[") + std::to_string(1024 + i) + ",1e-5]";
+  const std::string row_of_points = R"({"cluster":"dgx-a100-80gb","collective":"all_reduce","gpus":8,"measured":[)" + sweep + "]}\n";
+  for (int i = 0; i < 52; ++i) points += row_of_points;
+  const Errors too_long = errors_of(points);
+  REQUIRE(too_long.size() == 1);
+  CHECK(too_long[0].path == "line 52");
+  CHECK(too_long[0].value == "510,000 points");
+}
