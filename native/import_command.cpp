@@ -1,7 +1,6 @@
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
-#include <filesystem>
 #include <string>
 
 #include "core/text/import_nccl_log.hpp"
@@ -9,6 +8,7 @@
 #include "core/text/read_profile.hpp"
 #include "core/text/reader.hpp"
 #include "core/text/render_measurements.hpp"
+#include "core/text/stated_cluster.hpp"
 #include "native/files.hpp"
 #include "native/measurements.hpp"
 #include "native/output.hpp"
@@ -51,7 +51,7 @@ int import_log(const Options& options, const std::string& text, const Presets& p
   if (!log) return print_errors(log.errors(), options.json);
   std::vector<NcclComparison> comparison;
   if (!options.cluster.empty()) {
-    Result<Cluster> cluster = stated_cluster(options.cluster, presets);
+    Result<Cluster> cluster = named_cluster(options.cluster, presets);
     if (!cluster) return print_errors(cluster.errors(), options.json);
     Result<Constants> constants = presets.constants();
     if (!constants) return print_errors(constants.errors(), options.json);
@@ -62,15 +62,17 @@ int import_log(const Options& options, const std::string& text, const Presets& p
 
 }  // namespace
 
-Result<Cluster> stated_cluster(const std::string& argument, const Presets& presets) {
-  std::error_code ignored;
-  if (argument != "-" && presets.text("nodes", argument).empty() && !std::filesystem::exists(argument, ignored))
-    return Error{"--cluster", value_text(Json(argument)), "the id of a node, or a file",
-                 value_text(Json(argument)) + " is neither a file nor a node" + did_you_mean(presets.nearest("nodes", argument))};
-  if (!presets.text("nodes", argument).empty()) return read_cluster(Json(argument), presets, "cluster");
-  Result<Json> document = read_document(argument);
-  if (!document) return document.errors();
-  return read_cluster(document.value(), presets, "cluster");
+Result<Cluster> named_cluster(const std::string& argument, const Presets& presets) {
+  Result<Json> stated = cluster_argument(argument, presets);
+  if (!stated) {
+    Errors errors = stated.errors();
+    for (Error& e : errors)
+      if (e.path.empty()) e.path = "--cluster";
+    return errors;
+  }
+  Result<StatedCluster> cluster = stated_cluster(stated.value(), presets);
+  if (!cluster) return cluster.errors();
+  return std::move(cluster.value().cluster);
 }
 
 int run_import(const Options& options, const Presets& presets) {

@@ -16,7 +16,7 @@ void define_validate(CLI::App& app, Options& options);
 int run_import(const Options& options, const Presets& presets);
 int run_validate(const Options& options, const Presets& presets);
 
-// The argument of --cluster: the id of a node, a file, or - for standard input.
-Result<Cluster> stated_cluster(const std::string& argument, const Presets& presets);
+// The argument of --cluster: what cluster_argument() takes.
+Result<Cluster> named_cluster(const std::string& argument, const Presets& presets);
 
 }  // namespace wireplan

@@ -100,7 +100,7 @@ int run_validate(const Options& options, const Presets& presets) {
   if (std::isnan(options.tolerance))  // passes for a value in range
     return print_errors({Error{"--tolerance", "\"nan\"", "0.000001 to 100", "a tolerance is a share of the measured time, not \"nan\". Nearest: 0.2, or leave it out"}}, options.json);
   if (options.cluster.empty()) return missing("--cluster", "--cluster is missing: what was measured, as the id of a node (wireplan presets nodes) or a file");
-  Result<Cluster> cluster = stated_cluster(options.cluster, presets);
+  Result<Cluster> cluster = named_cluster(options.cluster, presets);
   if (!cluster) return print_errors(cluster.errors(), options.json);
   cluster.value().profile.reset();  // else what was measured is compared with itself
   Result<Constants> constants = presets.constants();

@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "core/base/math.hpp"
-#include "core/base/sort.hpp"
+#include "core/base/statistics.hpp"
 
 namespace wireplan {
 
@@ -105,9 +105,8 @@ void measure(CollectiveChart& chart, const MeasuredCurve& curve, const PreparedC
   }
   if (errors.empty()) return;
   chart.others.push_back({"", points_of(asked)});
-  sort(errors);
-  chart.median_error = errors[errors.size() / 2];
-  chart.worst_error = errors.back();
+  chart.worst_error = *std::max_element(errors.begin(), errors.end());
+  chart.median_error = quantile(std::move(errors), 0.5);
 }
 
 bool is_of(const MeasuredCurve& curve, Collective collective, int ranks, int nodes) {

@@ -23,7 +23,7 @@ Errors judged(const std::vector<int>& gpus, int available) {
   const std::string limit = "GPUs 0 to " + std::to_string(available - 1) + ", each once";
   for (int g : gpus)
     if (g < 0 || g >= available)
-      return {refused("gpus", g, limit, "GPU " + std::to_string(g) + " is none of the " + std::to_string(available) + " GPUs that are used of each node. Nearest: " +
+      return {refused("gpus", g, limit, "GPU " + std::to_string(g) + " is not one of GPUs 0 to " + std::to_string(available - 1) + " of each node. Nearest: " +
                                             std::to_string(g < 0 ? 0 : available - 1))};
   std::vector<int> sorted = gpus;
   sort(sorted);
@@ -86,7 +86,7 @@ Result<Curve> collective_curve(const PreparedCluster& cluster, const CurveReques
   curve.nodes = request.nodes;
   curve.gpus = request.gpus;
   if (curve.gpus.empty())
-    curve.gpus = used_gpus(*cluster.cluster, cluster.cluster->gpus_per_node);
+    curve.gpus = used_gpus(*cluster.cluster);
   Errors errors = judged(curve.gpus, cluster.gpus);
   const int nodes = cluster.cluster->nodes;
   if (request.nodes < 1 || request.nodes > nodes || (request.nodes > 1 && !cluster.cluster->network))
@@ -109,6 +109,7 @@ Result<Curve> collective_curve(const PreparedCluster& cluster, const CurveReques
 
   curve.ranks = static_cast<int>(ranks);
   curve.ring = ring_on_wiring(cluster, single_group(curve.ranks, curve.nodes, curve.gpus));
+  curve.bottleneck = bottleneck_of(cluster.graph, *cluster.cluster, curve.ring, curve.op);
   for (Bytes size : request.sizes) {
     Curve::Point point{size, collective_call(cluster, curve.ring, curve.op, curve.ranks, size), {}, {}};
     if (const Seconds time = point.call.time.value; time.value > 0) {

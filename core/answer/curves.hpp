@@ -50,6 +50,7 @@ struct Curve {
   int ranks = 1, nodes = 1;
   std::vector<int> gpus;  // of each node
   RingOnWiring ring;
+  Bottleneck bottleneck;  // of this operation
   struct Point {
     Bytes size;
     CollectiveCall call;

@@ -298,7 +298,7 @@ std::optional<MachineCurve> machine_curve(const MeasuredCurve& curve, const Prep
   const int per_node = (curve.ranks + curve.nodes - 1) / std::max(curve.nodes, 1);
   if (curve.ranks < 2 || curve.nodes < 1 || curve.nodes > cluster.nodes || per_node > prepared.gpus) return std::nullopt;
   const bool has_gpus = static_cast<int>(curve.gpus.size()) == per_node && std::all_of(curve.gpus.begin(), curve.gpus.end(), [&](int g) { return g >= 0 && g < prepared.gpus; });
-  const GroupShape shape = single_group(curve.ranks, curve.nodes, has_gpus ? curve.gpus : std::vector<int>());
+  const GroupShape shape = single_group(curve.ranks, curve.nodes, has_gpus ? curve.gpus : used_gpus(cluster, per_node));
   const RingOnWiring ring = ring_on_wiring(prepared, shape);
 
   MachineCurve c;

@@ -153,12 +153,11 @@ Result<Topology> topology(const PreparedCluster& cluster, std::vector<int> gpus)
   std::vector<bool> named(at(n), false);
   for (int g : gpus) {
     if (g < 0 || g >= n)
-      return Error{"gpus", std::to_string(g), limit, "GPU " + std::to_string(g) + " is none of the " + std::to_string(n) + " GPUs that are used of each node. Nearest: " + std::to_string(g < 0 ? 0 : n - 1)};
+      return Error{"gpus", std::to_string(g), limit, "GPU " + std::to_string(g) + " is not one of GPUs 0 to " + std::to_string(n - 1) + " of each node. Nearest: " + std::to_string(g < 0 ? 0 : n - 1)};
     if (named[at(g)]) return Error{"gpus", std::to_string(g), limit, "GPU " + std::to_string(g) + " is listed twice. Nearest: list it once"};
     named[at(g)] = true;
   }
-  if (gpus.empty())
-    for (int g = 0; g < n; ++g) gpus.push_back(g);
+  if (gpus.empty()) gpus = used_gpus(*cluster.cluster);
 
   Topology t;
   HostWays ways(cluster.graph);

@@ -61,7 +61,7 @@ CollectiveCall collective_call(const PreparedCluster& cluster, const RingOnWirin
   correct(call, own->residual);
   if (is_same) {
     call.basis = own->is_inside ? Basis::profile : Basis::extrapolated;
-    set_band(*cluster.constants, "profile", ring, size, call);
+    set_band(*cluster.constants, own->is_inside ? "profile" : "interpolated", ring, size, call);
   } else {
     const double moved = call.time.value / usual;
     call.time.low = call.time.low * moved;

@@ -73,8 +73,9 @@ inline int used_gpu(const Cluster& c, int i) {
   return at < c.gpus.size() ? c.gpus[at] : i;
 }
 bool uses_gpu(const Cluster& c, int gpu);
-// The first `count` used ones.
+// The used ones in order; the first `count` of them.
 std::vector<int> used_gpus(const Cluster& c, int count);
+inline std::vector<int> used_gpus(const Cluster& c) { return used_gpus(c, c.gpus_per_node); }
 
 // What is wrong with one part on its own.
 Errors validate(const Gpu& gpu, const std::string& prefix);

@@ -126,10 +126,10 @@ std::string gpus_text(const Curve& c) {
 std::string head_of(const CollectivesAnswer& a, const Curve& c) {
   std::string text = std::string(name_of(c.op)) + " among " + format_count(c.ranks) + " ranks: " + gpus_text(c) + " of " + (c.nodes > 1 ? "each of " + format_count(c.nodes) + " nodes, " : "") +
                      machine_name(a.stated.cluster) + '.';
-  if (!c.ring.bottleneck.empty()) {
-    text += " Bottleneck: " + plain_text(c.ring.bottleneck, 120);
-    if (c.ring.bottleneck_rate.value > 0) text += ", " + format_rate(c.ring.bottleneck_rate);
-    if (c.ring.bottleneck_nominal.value > 0 && c.ring.bottleneck_nominal != c.ring.bottleneck_rate) text += " (nominal " + format_rate(c.ring.bottleneck_nominal) + ")";
+  if (!c.bottleneck.name.empty()) {
+    text += " Bottleneck: " + plain_text(c.bottleneck.name, 120);
+    if (c.bottleneck.rate.value > 0) text += ", " + format_rate(c.bottleneck.rate);
+    if (c.bottleneck.nominal.value > 0 && c.bottleneck.nominal != c.bottleneck.rate) text += " (nominal " + format_rate(c.bottleneck.nominal) + ")";
     text += '.';
   }
   return text;
@@ -154,7 +154,7 @@ std::string as_csv(const CollectivesAnswer& a) {
       text += csv_line({std::string(name_of(c.op)), std::to_string(c.ranks), std::to_string(c.nodes), gpus, format_exact(p.size.value), format_exact(a.counts[k][i]), std::string(name_of(a.type)),
                         reduces(c.op) ? a.redop : "none", has_root(c.op) ? "0" : "-1", format_exact(p.call.time.low.value), format_exact(p.call.time.value.value), format_exact(p.call.time.high.value),
                         format_exact(p.algorithm_bandwidth.value), format_exact(p.bus_bandwidth.value), std::string(name_of(p.call.algorithm)), std::string(name_of(p.call.protocol)),
-                        std::string(name_of(p.call.basis)), plain_text(c.ring.bottleneck, 120)});
+                        std::string(name_of(p.call.basis)), plain_text(c.bottleneck.name, 120)});
     }
   }
   return text;
@@ -180,13 +180,14 @@ Result<CollectivesAnswer> asked_collectives(const Json& request, const Presets& 
   answer.type = asked.type;
   answer.redop = asked.redop;
   const PreparedCluster prepared = prepare(answer.stated.cluster, constants.value().links);
-  if (asked.per_node > prepared.gpus)
-    return Error{"per_node", std::to_string(asked.per_node), "1 to " + std::to_string(prepared.gpus),
-                 std::to_string(asked.per_node) + " GPUs of each node, " + std::to_string(prepared.gpus) + " are used of each. Nearest: " + std::to_string(prepared.gpus)};
-  for (int g = 0; g < asked.per_node; ++g) asked.gpus.push_back(g);
+  const int used = answer.stated.cluster.gpus_per_node;
+  if (asked.per_node > used)
+    return Error{"per_node", std::to_string(asked.per_node), "1 to " + std::to_string(used),
+                 std::to_string(asked.per_node) + " GPUs of each node, " + std::to_string(used) + " are used of each. Nearest: " + std::to_string(used)};
+  if (asked.per_node > 0) asked.gpus = used_gpus(answer.stated.cluster, asked.per_node);
   for (Collective op : asked.ops) {
     CurveRequest curve{op, asked.gpus, answer.stated.cluster.nodes, {}};
-    const double ranks = static_cast<double>(asked.gpus.empty() ? at(prepared.gpus) : asked.gpus.size()) * curve.nodes;
+    const double ranks = static_cast<double>(asked.gpus.empty() ? at(used) : asked.gpus.size()) * curve.nodes;
     std::vector<double> counts;
     for (Bytes size : asked.sizes) {
       const CallSize call = call_size(op, size, asked.type, static_cast<int>(std::min(ranks, 1.0 * kMostCurveRanks)));
@@ -211,9 +212,9 @@ Json write_collectives(const CollectivesAnswer& a) {
     put(curve, "ranks", c.ranks);
     put(curve, "nodes", c.nodes);
     put(curve, "gpus", std::move(gpus));
-    put(curve, "bottleneck", c.ring.bottleneck);
-    put_or_null(curve, "bottleneck_bytes_per_s", c.ring.bottleneck_rate.value);
-    put_or_null(curve, "bottleneck_nominal_bytes_per_s", c.ring.bottleneck_nominal.value);
+    put(curve, "bottleneck", c.bottleneck.name);
+    put_or_null(curve, "bottleneck_planning_bytes_per_s", c.bottleneck.rate.value);
+    put_or_null(curve, "bottleneck_nominal_bytes_per_s", c.bottleneck.nominal.value);
     for (std::size_t i = 0; i < c.points.size(); ++i) {
       const Curve::Point& p = c.points[i];
       Json point = Json::object(), time = Json::object();
@@ -254,7 +255,7 @@ std::string render_collectives(const CollectivesAnswer& a, RenderFormat format) 
     if (!c.points.empty()) {
       const CollectiveCall& first = c.points.front().call;
       if (one_way) head += " Algorithm " + std::string(name_of(first.algorithm)) + ", protocol " + std::string(name_of(first.protocol)) + '.';
-      if (one_basis) head += " By " + std::string(name_of(first.basis)) + '.';
+      if (one_basis) head += " Basis: " + std::string(name_of(first.basis)) + '.';
     }
     head += " Elements of " + std::string(name_of(a.type)) + (reduces(c.op) ? ", reduction " + a.redop : "") + (has_root(c.op) ? ", root 0." : ".");
     const auto is_outside = [](const Curve::Point& p) { return p.call.basis == Basis::extrapolated; };

@@ -140,3 +140,20 @@ def test_every_node_has_curves(wireplan):
         arguments = ["--nodes", "2"] if preset["gpus"] == 1 else []
         (curve,) = wireplan.json("collectives", preset["id"], "-b", "1M", "-e", "1G", "-f", "32", *arguments)["curves"]
         assert all(p["bus_bandwidth_bytes_per_s"] > 0 for p in curve["points"]), preset["id"]
+
+
+def test_gpus_that_are_listed_are_the_ones_used(wireplan, tmp_path):
+    (tmp_path / "two.json").write_text(json.dumps({"node": "dgx1-v100-16gb", "gpus": [0, 7]}))
+    ask = ["collectives", str(tmp_path / "two.json"), "--op", "all_gather", "-b", "1K", "-e", "1K"]
+    curve = wireplan.json(*ask)["curves"][0]
+    assert curve["gpus"] == [0, 7] and curve["ranks"] == 2 and curve["points"][0]["count"] == 128
+    assert wireplan.json(*ask, "-g", "2")["curves"][0]["gpus"] == [0, 7]
+    (error,) = wireplan.errors(*ask, "-g", "3")
+    assert "2 are used" in error["text"]
+    assert wireplan.json("topology", "show", str(tmp_path / "two.json"))["ring"]["order"] in ([0, 7], [7, 0])
+
+
+def test_a_bottleneck_is_that_of_the_operation(wireplan):
+    curves = {c["op"]: c for c in wireplan.json("collectives", "hgx-h100-80gb", "--nodes", "4", "--op", "all", "-b", "1M", "-e", "1M")["curves"]}
+    assert curves["send_recv"]["bottleneck_planning_bytes_per_s"] == 50e9
+    assert curves["all_to_all"]["bottleneck_planning_bytes_per_s"] == 400e9

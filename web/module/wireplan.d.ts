@@ -262,7 +262,7 @@ export interface Collectives {
     nodes: number;
     gpus: number[];
     bottleneck: string;
-    bottleneck_bytes_per_s: number | null;
+    bottleneck_planning_bytes_per_s: number | null;
     bottleneck_nominal_bytes_per_s: number | null;
     points: {
       size_bytes: number;

@@ -94,6 +94,7 @@ function make(app) {
   document.body.append(box);
 
   let edits = 0;  // of this text, to be taken back before it is read again
+  let texts = []; // read last
   const takeBack = () => {
     for (; edits > 0; --edits) app.undo();
   };
@@ -115,7 +116,7 @@ function make(app) {
   function gpuChooser(chosen) {
     const id = "paste-gpu";
     const choices = core.presets("gpus").presets.map((gpu) => element("option", { value: gpu.id, selected: gpu.id === chosen }, gpu.name ?? gpu.id));
-    const select = element("select", { id, onchange: () => readText([area.value], select.value).then(() => dialog.box.querySelector(`#${id}`)?.focus()) }, ...choices);
+    const select = element("select", { id, onchange: () => readText(texts, select.value).then(() => dialog.box.querySelector(`#${id}`)?.focus()) }, ...choices);
     return [element("div", { class: "field" }, element("label", { for: id }, word("paste.gpu", "GPU, a guess")), select)];
   }
 
@@ -135,7 +136,8 @@ function make(app) {
     );
   }
 
-  async function readText(texts, gpu) {
+  async function readText(given, gpu) {
+    texts = given;
     box.setAttribute("aria-busy", "true");
     takeBack();
     wrong.replaceChildren();

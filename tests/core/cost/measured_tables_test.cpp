@@ -131,6 +131,11 @@ TEST_CASE("a profile takes the place of all that was shipped, and moves what is 
   CHECK_THAT(same.time.value.value, WithinRel(2 * b.formula(Collective::all_reduce, 8, 16 * kMiB), 1e-9));
   CHECK_THAT(same.correction, WithinRel(2, 1e-9));
 
+  // Past the last size that was measured: as far off as a guess between measurements.
+  const CollectiveCall past = b.call(Collective::all_reduce, 8, 4096 * kMiB, own);
+  CHECK(past.basis == Basis::extrapolated);
+  CHECK(past.time.high / past.time.value > same.time.high / same.time.value);
+
   // Four ranks: the shipped table carried over, then what the machine showed beside it, clipped and less sure.
   const CollectiveCall four = b.call(Collective::all_reduce, 4, 16 * kMiB, own);
   CHECK(four.basis == Basis::interpolated);
