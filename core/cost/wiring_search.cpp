@@ -89,6 +89,10 @@ class Search {
       far += distance_[order_[i]][order_[(i + 1) % n_]];
     }
     for (std::size_t i = 0; i < n_; ++i) take(order_[i], order_[(i + 1) % n_]);
+    judge(rate, far);
+  }
+
+  void judge(double rate, int far) {
     if (rate > best_rate_ || (rate == best_rate_ && far < best_far_)) {
       best_rate_ = rate;
       best_far_ = far;
@@ -163,8 +167,11 @@ class Search {
   }
 
   void extend(std::size_t depth, double rate, int far) {
-    if (depth == n_) {
-      consider();
+    if (depth == n_) {  // all edges but the last are on the links
+      const std::size_t last = order_[n_ - 1];
+      const double wide = std::min(rate, put(last, order_[0]));
+      take(last, order_[0]);
+      judge(wide, far + distance_[last][order_[0]]);
       return;
     }
     for (std::size_t next = 0; next < n_; ++next) {

@@ -4,6 +4,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 
 #include "tests/core/cost/wiring_nodes.hpp"
@@ -282,6 +283,37 @@ TEST_CASE("bandwidth is positive for every subset of every size, the order a per
       // No link is loaded beyond its rate.
       for (const LinkLoad& l : r.loads) CHECK(l.flows * r.bus_bandwidth.value <= p.graph.links[static_cast<std::size_t>(l.link)].rate.value * (1 + 1e-12));
     }
+  }
+}
+
+TEST_CASE("the widest ring of a mesh is found whatever the GPUs are called") {
+  std::uint32_t seed = 7;
+  const auto below = [&](int n) {
+    seed = seed * 1664525 + 1013904223;
+    return static_cast<int>((seed >> 16) % static_cast<std::uint32_t>(n));
+  };
+  for (int example = 0; example < 200; ++example) {
+    Cluster c = machine(WiringKind::nvlink_mesh, 8, a100_sxm());
+    c.node.wiring.mesh.clear();
+    for (int i = 0; i < 8; ++i)
+      for (int j = 0; j < i; ++j)
+        if (below(10) < 5) c.node.wiring.mesh.push_back({i, j, 1 << below(3)});
+    std::vector<int> all{0, 1, 2, 3, 4, 5, 6, 7}, names = all;
+    const RingOnWiring ring = ring_of(c, on_one_node({all}));
+    for (int i = 7; i > 0; --i) std::swap(names[static_cast<std::size_t>(i)], names[static_cast<std::size_t>(below(i + 1))]);
+    Cluster renamed = c;
+    for (auto& link : renamed.node.wiring.mesh) link = {names[static_cast<std::size_t>(link[0])], names[static_cast<std::size_t>(link[1])], link[2]};
+    for (const std::array<int, 2>& half : {std::array{0, 4}, std::array{4, 8}}) {  // on the same sockets
+      PcieGroup group;
+      group.socket = half[0] / 4;
+      group.has_switch = false;
+      for (int i = half[0]; i < half[1]; ++i) group.gpus.push_back(names[static_cast<std::size_t>(i)]);
+      renamed.node.wiring.groups.push_back(group);
+    }
+    INFO("example " << example);
+    const RingOnWiring other = ring_of(renamed, on_one_node({all}));
+    CHECK_THAT(gigabytes(other.bus_bandwidth), WithinRel(gigabytes(ring.bus_bandwidth), 1e-9));
+    CHECK(other.link_class == ring.link_class);
   }
 }
 
