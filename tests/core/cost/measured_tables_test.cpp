@@ -7,6 +7,7 @@
 
 #include "core/count/groups.hpp"
 #include "tests/core/cost/wiring_nodes.hpp"
+#include "tests/support/plans.hpp"
 
 using namespace wireplan;
 using namespace wireplan::testing;
@@ -119,6 +120,7 @@ TEST_CASE("a measured sweep that gets faster with size is smoothed", "[tables]")
 
 TEST_CASE("a profile takes the place of all that was shipped, and moves what is near to it", "[tables]") {
   Bench b;
+  b.k.bands = constants().links.bands;
   b.ship({b.sweep(Collective::all_reduce, 8, 1.3)});
   Profile own;
   MeasuredCurve curve;
