@@ -53,13 +53,17 @@ void explain_row(const Plan& p, const Estimate& e, std::size_t i, Explainer& out
   const double factor = bus_factor(m.collective, c.ranks);
   out.add(path + "bus_bandwidth_bytes_per_s", "B", "F·S/t", {factor_of("F", factor, kCount, "bus factor: bytes a rank sends as a multiple of S"), bytes_of("S", m.bytes, kCount, "size of one call", path + "bytes"), time}, row.bus_bandwidth.value, "bytes/s", kEstimate, {"nccl-tests-perf"});
 
+  const bool is_own = c.call.basis == Basis::profile;
+  const char* correction = is_own ? "what the cluster's profile, measured by you, says over the formula" : "what measured tables of such machines say over the formula; 1 where there are none";
   const auto total = [&](const char* suffix, Seconds result, double band, const char* meaning) {
+    std::vector<std::string> sources = {"nccl-tests-perf", "nccl-topo"};
+    if (!is_own) sources.push_back("published-nccl-tests");
     return &out.add(path + "time_s" + suffix, "T", "w·k·q·(L + N + F·S/B + C + Q)",
-                    {factor_of("w", 1 + band, kEstimate, meaning), count_of("k", row.calls, "calls per step", path + "calls"), factor_of("q", c.call.correction, kEstimate, "what measured tables of such machines say over the formula; 1 where there are none"), seconds_of("L", c.call.parts.start, kEstimate, "start: launch and one hop per ring step"),
+                    {factor_of("w", 1 + band, kEstimate, meaning), count_of("k", row.calls, "calls per step", path + "calls"), factor_of("q", c.call.correction, kEstimate, correction), seconds_of("L", c.call.parts.start, kEstimate, "start: launch and one hop per ring step"),
                      seconds_of("N", c.call.parts.network, kEstimate, "latency of the network"), factor_of("F", factor, kCount, "bus factor of " + std::string(name_of(m.collective)) + " over " + std::to_string(c.ranks) + " ranks"),
                      bytes_of("S", m.bytes, kCount, "size of one call", path + "bytes"), {"B", c.bandwidth.value, "bytes/s", kEstimate, "what the ring carries: the NCCL planning rate of " + (row.bottleneck.empty() ? "its slowest link" : row.bottleneck) + ", shared by the flows on it, at the share such links reach", ""},
                      seconds_of("C", c.call.parts.copy, kEstimate, "copy of the rank's own block"), seconds_of("Q", c.call.parts.fill, kEstimate, "filling the pipeline of the bandwidth protocol")},
-                    result.value, "s", kEstimate, {"nccl-tests-perf", "nccl-topo", "published-nccl-tests"});
+                    result.value, "s", kEstimate, std::move(sources));
   };
   const Range<Seconds>& call = c.call.time;
   const double value = call.value.value;

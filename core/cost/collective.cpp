@@ -63,6 +63,7 @@ CollectiveCall collective_call(const PreparedCluster& cluster, const RingOnWirin
     call.basis = own->is_inside ? Basis::profile : Basis::extrapolated;
     set_band(*cluster.constants, own->is_inside ? "profile" : "interpolated", ring, size, call);
   } else {
+    if (call.basis == Basis::measured) call.basis = Basis::interpolated;
     const double moved = call.time.value / usual;
     call.time.low = call.time.low * moved;
     call.time.high = call.time.high * moved;

@@ -56,8 +56,9 @@ double residual_at(const Asked& a, const MeasuredTable& t, double d) {
   if (at >= p.back().log2_size) {
     r = p.back().residual;
     if (at > p.back().log2_size) {
-      const double end = a.expected(p.back().log2_size), here = a.expected(at);
-      if (here > 0) r = natural_log(std::max(0.2, 1 + (exponential(r) - 1) * end / here));
+      const double last = p.back().log2_size, end = a.expected(last), here = a.expected(at);
+      const double with_size = end > 0 ? std::clamp(log2_of(a.expected(last + 1) / end), 0.0, 1.0) : 0;  // share of the time that grows with the size
+      if (here > 0) r = natural_log(std::max(0.2, 1 + (exponential(r) - 1) * end / here * (1 - with_size + with_size * power(2, at - last))));
     }
   } else if (at <= p.front().log2_size) {
     r = p.front().residual * exponential((at - p.front().log2_size) / 6);

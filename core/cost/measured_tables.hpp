@@ -22,7 +22,8 @@ struct TableAnswer {
 //   d = [0 the same operation, 0.7 all_gather and reduce_scatter, 1.0 all_reduce and either, 2.5 others] + |log2(n/n')| (half where the
 //       nodes differ) + 0.7·|log2(N/N')| + 0.3 on another machine; farther than 4: not at all
 //   residual = sum(w·s·r) / sum(w),  w = exp(-(d + octaves outside/4) / 0.15) · min(1, points/6),  s = exp(-0.35·d)
-// r is linear in log2 of the size; above a table its difference to the formula stays as many seconds, below it fades by e in six
+// r is linear in log2 of the size; above a table its difference to the formula stays as many seconds, or grows with the
+// size for the share of the formula's time that does, below it fades by e in six
 // octaves; a table at d >= 0.3 changes a time by 42 % at most.
 // Nothing where no table is near enough, and for S = 0.
 // Source: constants chosen on [published-nccl-tests] with each source left out in turn; flat around these values.

@@ -276,7 +276,7 @@ std::string render_collectives(const CollectivesAnswer& a, RenderFormat format) 
     sheet.table(table);
   }
   std::vector<std::string> assumed;
-  for (const Assumption& s : a.stated.assumed) assumed.push_back(sheet.code(plain_text(s.path + " = " + s.value, 80)) + ": " + plain_text(s.why, 200));
+  for (const Assumption& s : a.stated.assumed) assumed.push_back(sheet.code(plain_text(s.path + " = " + s.value, 80)) + ": " + plain_text(s.why, 400));
   if (!assumed.empty()) {
     sheet.heading("Assumed");
     sheet.list(assumed);

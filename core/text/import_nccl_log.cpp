@@ -262,7 +262,8 @@ std::string render_nccl_log(const NcclLog& log, const std::vector<NcclComparison
   sheet.heading("Findings");
   std::vector<std::string> items;
   for (const Note& n : findings) items.push_back((n.severity == Severity::info ? "" : "Warning: ") + n.text);
-  if (items.empty()) sheet.paragraph("Nothing unusual.");
+  const bool is_empty = log.ranks == 0 && log.transports.empty();
+  if (items.empty()) sheet.paragraph(is_empty ? "The log does not say what NCCL set up: run once more with NCCL_DEBUG=INFO." : "Nothing unusual.");
   sheet.list(items);
   if (comparison.empty()) return sheet.text();
   sheet.heading("Beside what is predicted");

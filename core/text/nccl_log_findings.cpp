@@ -151,7 +151,7 @@ class Findings {
   void environment() {
     for (const auto& [name, value] : log_.environment) {
       const auto known = std::find_if(std::begin(kVariables), std::end(kVariables), [&](const KnownVariable& v) { return v.name == name; });
-      if (known != std::end(kVariables)) info(name + "=" + value + " is set: it " + std::string(known->effect));
+      if (known != std::end(kVariables)) info(name + "=" + value + " is set (" + std::string(known->effect) + ")");
     }
   }
 };

@@ -201,7 +201,10 @@ void foundation_section(Sheet& sheet, const Plan& plan, const Estimate& e) {
                     (n.path.empty() ? "" : sheet.code(n.path) + ": ") + n.text);
   std::vector<std::string> assumed;
   auto add = [&](const std::vector<Assumption>& list, const std::string& prefix) {
-    for (const Assumption& a : list) assumed.push_back(sheet.code(prefix + a.path + " = " + a.value) + ": " + a.why);
+    for (const Assumption& a : list) {
+      std::string item = sheet.code(prefix + a.path + " = " + a.value) + ": " + a.why;
+      if (std::find(assumed.begin(), assumed.end(), item) == assumed.end()) assumed.push_back(std::move(item));
+    }
   };
   add(plan.assumed, "");
   add(plan.cluster.assumed, "cluster.");

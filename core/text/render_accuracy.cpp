@@ -1,5 +1,6 @@
 #include "core/text/render_accuracy.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -14,6 +15,13 @@ constexpr std::size_t kGroupWidth = 36;
 constexpr const char* kNothingRefitted =
     "No constant is refitted: every estimate uses the constants as shipped, whichever group is looked at. Part of them were "
     "fitted on published runs, so errors on those runs are not errors on unseen ones.";
+constexpr const char* kRefitted =
+    "Times of collectives: each group with constants and tables fitted on the shipped sweeps without it. All other figures use the "
+    "constants as shipped; part of them were fitted on published runs, so errors on those runs are not errors on unseen ones.";
+
+bool has_collectives(const Accuracy& a) {
+  return std::any_of(a.summary.begin(), a.summary.end(), [](const MetricSummary& m) { return m.metric == Metric::collective_time; });
+}
 
 Json write_summary(const ErrorSummary& s) {
   return Json{{"count", s.count}, {"median_abs_error", number(s.median_abs)}, {"p90_abs_error", number(s.p90_abs)}, {"worst_abs_error", number(s.worst_abs)}};
@@ -154,7 +162,9 @@ Json write_accuracy(const Accuracy& a, GroupBy left_out) {
   if (left_out != GroupBy::nothing) {
     Json groups = Json::object();
     for (const MetricSummary& m : summary_by(a, left_out)) groups[m.group][std::string(name_of(m.metric))] = write_summary(m.summary);
-    document["leave_out"] = Json{{"by", name_of(left_out)}, {"refitted", Json::array()}, {"text", kNothingRefitted}, {"groups", std::move(groups)}};
+    Json refitted = Json::array();
+    if (has_collectives(a)) refitted.push_back(name_of(Metric::collective_time));
+    document["leave_out"] = Json{{"by", name_of(left_out)}, {"refitted", std::move(refitted)}, {"text", has_collectives(a) ? kRefitted : kNothingRefitted}, {"groups", std::move(groups)}};
   }
   return document;
 }
@@ -170,7 +180,7 @@ std::string render_accuracy(const Accuracy& a, GroupBy left_out, RenderFormat fo
       if (by != left_out) add_summary(a, summary_by(a, by), name_of(by), sheet);
     if (left_out != GroupBy::nothing) {
       add_summary(a, summary_by(a, left_out), name_of(left_out), sheet);
-      sheet.paragraph(kNothingRefitted);
+      sheet.paragraph(has_collectives(a) ? kRefitted : kNothingRefitted);
     }
     if (const auto sizes = summary_by(a, GroupBy::size); !sizes.empty()) add_summary(a, sizes, name_of(GroupBy::size), sheet);
     add_summary(a, a.summary, "", sheet);

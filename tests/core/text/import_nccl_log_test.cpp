@@ -167,7 +167,7 @@ TEST_CASE("what is wrong on the machine is named with its remedy", "[text]") {
        "since NCCL_NVLS_ENABLE=0 is set"},
       {"kernel", four + line(0, "Missing \"iommu=pt\" from kernel command line which can lead to system instablity or hang!"), "iommu=pt"},
       {"warnings", four + "host0:100:200 [0] socket.c:446 NCCL WARN socketFinalizeAccept: wrong type\n", "NCCL warned: \"socketFinalizeAccept: wrong type\""},
-      {"variables", four + line(0, "NCCL_ALGO set by environment to Ring"), "info: NCCL_ALGO=Ring is set: it fixes the algorithm"},
+      {"variables", four + line(0, "NCCL_ALGO set by environment to Ring"), "info: NCCL_ALGO=Ring is set (fixes the algorithm"},
   };
   for (const auto& row : rows) {
     const NcclLog log = log_of(row.text);
