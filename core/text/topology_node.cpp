@@ -391,6 +391,10 @@ class Assembly {
       Result<Network> network = parse_network(hints_.network, presets_, "network");
       if (!network) return network.errors();
       cluster_.network = std::move(network.value());
+      const int stated = cluster_.network->nics_per_node;
+      if (stated != nics)
+        assume("network.nics_per_node", text(stated), of_capture() + " shows " + (nics == 0 ? "no NIC" : nics == 1 ? "one NIC" : text(nics) + " NICs") + ", the network you named " + text(stated) +
+               " per node: the network's count is taken");
       return {};
     }
     if (nics == 0) return {};

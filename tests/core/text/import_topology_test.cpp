@@ -458,6 +458,7 @@ TEST_CASE("hints are judged", "[topology]") {
   CHECK(c.node.gpu.id == "h200-141gb-sxm");
   REQUIRE(c.network);
   CHECK(c.network->shorthand == "infiniband-8x400");
+  CHECK(has(assumption(c, "network.nics_per_node"), "shows one NIC"));
   CHECK(assumption(c, "network").empty());
 }
 
