@@ -88,6 +88,13 @@ void smooth(std::vector<MeasuredCurve::Point>& points) {
     for (std::size_t n = 0; n < pool.count; ++n) points[i++].time = Seconds(exponential(pool.sum / static_cast<double>(pool.count)));
 }
 
+// One machine's hiccups (first calls above all) must not lift what is near: a call that took more than half as long again as a larger
+// one counts as long as that.
+void drop_hiccups(std::vector<MeasuredCurve::Point>& points) {
+  for (std::size_t i = points.size(); i-- > 1;)
+    if (points[i - 1].time > points[i].time * 1.5) points[i - 1].time = points[i].time;
+}
+
 MeasuredTable table_of(const PreparedCluster& cluster, const RingOnWiring& ring, Collective collective, int ranks) {
   MeasuredTable t;
   t.class_row = ring.class_row;
@@ -137,6 +144,7 @@ std::vector<MeasuredTable> profile_tables(const PreparedCluster& cluster, const 
     t.gpus = curve.gpus;
     sort(t.gpus);
     std::vector<MeasuredCurve::Point> points = curve.points;
+    drop_hiccups(points);
     smooth(points);
     for (const MeasuredCurve::Point& p : points) {
       const double usual = usual_call(cluster, ring, curve.collective, curve.ranks, p.size).time.value.value;

@@ -154,6 +154,18 @@ TEST_CASE("a profile takes the place of all that was shipped, and moves what is 
   CHECK(b.call(Collective::all_reduce, 8, 16 * kMiB, own).basis == Basis::measured);
 }
 
+TEST_CASE("a hiccup in a profile lifts nothing near it", "[tables]") {
+  Bench b;
+  MeasuredCurve curve;
+  curve.collective = Collective::all_reduce;
+  curve.ranks = 8;
+  curve.points = {{Bytes(32), Seconds(68e-6)}, {Bytes(64), Seconds(16e-6)}, {Bytes(128), Seconds(16e-6)}, {Bytes(256), Seconds(17e-6)}};
+  Profile own;
+  own.curves = {curve};
+  CHECK_THAT(b.call(Collective::all_reduce, 8, 128, own).time.value.value, WithinRel(16e-6, 1e-9));
+  CHECK_THAT(b.call(Collective::all_reduce, 8, 32, own).time.value.value, WithinRel(16e-6, 1e-9));
+}
+
 TEST_CASE("a curve of certain GPUs decides for those", "[tables]") {
   Bench b;
   b.cluster = machine(WiringKind::nvlink_pairs, 4, a100_pcie());
