@@ -94,11 +94,17 @@ std::string verdict_sentence(const Comparison& comparison) {
 // What the plan states otherwise than the baseline: "parallel.data_sharding = fsdp, …".
 std::string changes(const Json& differences, std::size_t plan, std::size_t baseline) {
   std::string text;
+  bool names_profile = false;
   for (const Json& d : differences) {
     const std::string& path = d.at("path").get_ref<const std::string&>();
     if (path.rfind("plan.", 0) != 0) continue;
     const Json& value = d.at("values")[plan];
     if (value == d.at("values")[baseline]) continue;
+    if (path.rfind("plan.cluster.profile", 0) == 0) {  // hundreds of points
+      if (!names_profile) text += std::string(text.empty() ? "" : ", ") + "other measurements in cluster.profile";
+      names_profile = true;
+      continue;
+    }
     text += (text.empty() ? "" : ", ") + path.substr(5) + " = " + (value.is_string() ? value.get<std::string>() : value_text(value));
   }
   return text;

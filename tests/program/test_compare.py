@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 
 import pytest
 
@@ -64,3 +65,14 @@ def test_csv_has_a_line_for_each_plan(wireplan, fsdp):
 def test_errors_say_which_plan(wireplan):
     errors = wireplan.errors("compare", "story", "#v=1&m=mistral-7b-v0.1&c=dgx-a100-80gb&tp=3")
     assert all(e["path"].startswith("plans.1.") for e in errors)
+
+
+def test_measurements_are_one_difference(wireplan, tmp_path):
+    curve = {"op": "all_reduce", "ranks": 8, "nodes": 1, "points": [[1024, 2e-5], [1048576, 5e-5], [1073741824, 5e-3]]}
+    profile = {"schema": "wireplan.profile/1", "collectives": [curve]}
+    plan = {"model": "mistral-7b-v0.1", "parallel": {"data_sharding": "fsdp"}, "cluster": {"node": "hgx-h100-80gb"}}
+    (tmp_path / "a.json").write_text(json.dumps(plan))
+    plan["cluster"]["profile"] = profile
+    (tmp_path / "b.json").write_text(json.dumps(plan))
+    out = wireplan("compare", str(tmp_path / "a.json"), str(tmp_path / "b.json")).out
+    assert out.count("cluster.profile") == 1 and "other measurements in cluster.profile" in " ".join(out.split())
