@@ -108,6 +108,13 @@ MeasuredTable table_of(const PreparedCluster& cluster, const RingOnWiring& ring,
   return t;
 }
 
+// What is measured over what is expected of each size, where anything is expected.
+template <typename Expected>
+void add_residuals(const std::vector<MeasuredCurve::Point>& measured, const Expected& expected, MeasuredTable& t) {
+  for (const MeasuredCurve::Point& p : measured)
+    if (const Seconds usual = expected(p.size); usual.value > 0) t.points.push_back({log2_of(p.size.value), natural_log(p.time / usual)});
+}
+
 }  // namespace
 
 std::vector<MeasuredTable> measured_tables(const std::vector<CollectiveRun>& runs, const LinkConstants& constants) {
@@ -123,10 +130,7 @@ std::vector<MeasuredTable> measured_tables(const std::vector<CollectiveRun>& run
       if (p.size.value > 0 && p.time.value > 0) points.push_back(p);
     std::sort(points.begin(), points.end(), [](const auto& a, const auto& b) { return a.size < b.size; });
     smooth(points);
-    for (const MeasuredCurve::Point& p : points) {
-      const double formula = collective_formula(cluster, ring, run.collective, run.gpus, p.size).time.value.value;
-      if (formula > 0) t.points.push_back({log2_of(p.size.value), natural_log(p.time.value / formula)});
-    }
+    add_residuals(points, [&](Bytes size) { return collective_formula(cluster, ring, run.collective, run.gpus, size).time.value; }, t);
     if (!t.points.empty()) tables.push_back(std::move(t));
   }
   return tables;
@@ -146,10 +150,7 @@ std::vector<MeasuredTable> profile_tables(const PreparedCluster& cluster, const 
     std::vector<MeasuredCurve::Point> points = curve.points;
     drop_hiccups(points);
     smooth(points);
-    for (const MeasuredCurve::Point& p : points) {
-      const double usual = usual_call(cluster, ring, curve.collective, curve.ranks, p.size).time.value.value;
-      if (usual > 0) t.points.push_back({log2_of(p.size.value), natural_log(p.time.value / usual)});
-    }
+    add_residuals(points, [&](Bytes size) { return usual_call(cluster, ring, curve.collective, curve.ranks, size).time.value; }, t);
     if (!t.points.empty()) tables.push_back(std::move(t));
   }
   return tables;

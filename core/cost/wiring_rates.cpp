@@ -17,24 +17,6 @@ bool is_intel(const Cpu& cpu) {
   return cpu.vendor == "intel" || cpu.nccl_class == "bdw" || cpu.nccl_class == "skl" || cpu.nccl_class == "srp" || cpu.nccl_class == "erp";
 }
 
-std::string link_kind_name(const Link& link, const Node& node) {
-  switch (link.kind) {
-    case LinkKind::nvlink: return "NVLink";
-    case LinkKind::xgmi: return "xGMI";
-    case LinkKind::c2c: return "NVLink-C2C";
-    case LinkKind::eth: return "Ethernet";
-    case LinkKind::ib: return "InfiniBand";
-    case LinkKind::socket: return is_amd(node.cpu) ? "xGMI" : is_intel(node.cpu) ? "QPI/UPI" : "socket link";
-    case LinkKind::pcie: {
-      std::string name = "PCIe";
-      if (link.generation > 0) name += " " + std::to_string(link.generation);
-      if (link.width > 0) name += " ×" + std::to_string(link.width);
-      return name;
-    }
-  }
-  return "link";
-}
-
 }  // namespace
 
 LinkRates nvlink_rates(const Gpu& gpu, int generation, int links, const LinkConstants& constants) {
@@ -62,6 +44,24 @@ LinkRates socket_rates(const Cpu& cpu, int pcie_generation, const LinkConstants&
     if (slowest.value == 0 || s.rate < slowest) slowest = s.rate;
   }
   return {slowest, {}};
+}
+
+std::string link_kind_name(const Link& link, const Node& node) {
+  switch (link.kind) {
+    case LinkKind::nvlink: return "NVLink";
+    case LinkKind::xgmi: return "xGMI";
+    case LinkKind::c2c: return "NVLink-C2C";
+    case LinkKind::eth: return "Ethernet";
+    case LinkKind::ib: return "InfiniBand";
+    case LinkKind::socket: return is_amd(node.cpu) ? "xGMI" : is_intel(node.cpu) ? "QPI/UPI" : "socket link";
+    case LinkKind::pcie: {
+      std::string name = "PCIe";
+      if (link.generation > 0) name += " " + std::to_string(link.generation);
+      if (link.width > 0) name += " ×" + std::to_string(link.width);
+      return name;
+    }
+  }
+  return "link";
 }
 
 std::string link_name(const WiringGraph& graph, const Link& link, const Node& node) {

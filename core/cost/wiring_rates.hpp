@@ -21,6 +21,8 @@ LinkRates pcie_rates(int generation, int lanes, const LinkConstants& constants);
 // an old one of its class; the slowest class where the CPU is not known.
 LinkRates socket_rates(const Cpu& cpu, int pcie_generation, const LinkConstants& constants);
 
+// "xGMI", "PCIe 4 ×16", "NVLink": a link without its ends.
+std::string link_kind_name(const Link& link, const Node& node);
 // "xGMI cpu0–cpu1", "PCIe 4 ×16 gpu0–switch0", "NVLink gpu0–nvswitch".
 std::string link_name(const WiringGraph& graph, const Link& link, const Node& node);
 // "8 × 400 Gbit/s InfiniBand".

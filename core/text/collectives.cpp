@@ -81,15 +81,7 @@ Asked read_asked(Reader& r) {
   Asked asked;
   read_op(r, asked);
   read_sizes(r, asked);
-  if (const Json* gpus = r.stated("gpus")) {
-    if (!gpus->is_array() || gpus->empty() || gpus->size() > 1024) r.fail_type("gpus", *gpus, "a list of 1 to 1,024 GPUs");
-    else
-      for (const Json& gpu : *gpus) {
-        int index = 0;
-        if (!r.read("gpus", &gpu, index)) break;
-        asked.gpus.push_back(index);
-      }
-  }
+  asked.gpus = asked_gpus(r);
   if (r.read_stated("per_node", asked.per_node)) {
     if (asked.per_node < 1 || asked.per_node > 1024) r.fail("per_node", asked.per_node, "1 to the GPUs of a node", "per_node " + std::to_string(asked.per_node) + " cannot be. Nearest: 1");
     else if (!asked.gpus.empty()) r.fail("per_node", asked.per_node, "gpus or per_node", "per_node takes the first GPUs of each node, gpus names them: give one. Nearest: gpus alone");

@@ -200,15 +200,7 @@ void foundation_section(Sheet& sheet, const Plan& plan, const Estimate& e) {
     notes.push_back((n.severity == Severity::info ? "" : n.severity == Severity::warning ? "Warning: " : "Error: ") +
                     (n.path.empty() ? "" : sheet.code(n.path) + ": ") + n.text);
   std::vector<std::string> assumed;
-  auto add = [&](const std::vector<Assumption>& list, const std::string& prefix) {
-    for (const Assumption& a : list) {
-      std::string item = sheet.code(prefix + a.path + " = " + a.value) + ": " + a.why;
-      if (std::find(assumed.begin(), assumed.end(), item) == assumed.end()) assumed.push_back(std::move(item));
-    }
-  };
-  add(plan.assumed, "");
-  add(plan.cluster.assumed, "cluster.");
-  add(plan.cluster.node.assumed, "cluster.node.");
+  for (const Assumption& a : plan.assumed) assumed.push_back(sheet.code(a.path + " = " + a.value) + ": " + a.why);
   if (!notes.empty()) {
     sheet.heading("Notes");
     sheet.list(notes);

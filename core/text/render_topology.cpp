@@ -64,9 +64,7 @@ void add_links(const WiringGraph& graph, const Node& node, Sheet& sheet) {
   }
   Table table{{{"links"}, {"between"}, {"count", true}, {"NCCL planning rate", true}, {"nominal", true}}, {}, {}};
   for (const Row& r : rows) {
-    const std::string whole = link_name(graph, *r.link, node);
-    const std::string pair = ' ' + component(graph, r.link->a).id + "–" + component(graph, r.link->b).id;
-    std::string name = whole.substr(0, whole.size() - pair.size());
+    std::string name = link_kind_name(*r.link, node);
     if (r.link->kind == LinkKind::nvlink && r.link->width > 0) name += " ×" + format_exact(r.link->width);
     table.rows.push_back({name, ends(graph, *r.link), format_exact(r.count), format_rate(r.link->planned()), r.link->nominal.value > 0 ? format_rate(r.link->nominal) : ""});
   }

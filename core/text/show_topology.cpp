@@ -68,7 +68,7 @@ class Tree {
       cut_ = true;
       return;
     }
-    line(before + (last ? "└─ " : "├─ "), link_kind_text(graph_, graph_.links[at(link)], node_) + " ─ " + chip(c));
+    line(before + (last ? "└─ " : "├─ "), link_kind_text(graph_.links[at(link)], node_) + " ─ " + chip(c));
     const std::vector<int>& below = tree_.below[at(c)];
     for (std::size_t k = 0; k < below.size(); ++k) draw(below[k], before + (last ? "   " : "│  "), k + 1 == below.size(), depth + 1);
   }
@@ -87,7 +87,7 @@ class Tree {
       if (l.kind == LinkKind::nvlink || l.kind == LinkKind::pcie || l.kind == LinkKind::c2c) continue;
       if (graph_.components[at(l.a)].kind == ComponentKind::gpu || graph_.components[at(l.b)].kind == ComponentKind::gpu) continue;
       if (!shown(l.a) || !shown(l.b)) continue;
-      if (++count <= 6) found.push_back(id_of(graph_, l.a) + " ═ " + link_kind_text(graph_, l, node_) + " ═ " + id_of(graph_, l.b));
+      if (++count <= 6) found.push_back(id_of(graph_, l.a) + " ═ " + link_kind_text(l, node_) + " ═ " + id_of(graph_, l.b));
     }
     if (count > 6) found.push_back("and " + counted(count - 6, "more link", "more links") + " between sockets");
     return found;
@@ -128,7 +128,7 @@ void nvlink_section(Sheet& sheet, const TopologyAnswer& a) {
   if (rows.empty()) return sheet.paragraph(node.gpu.is_xgmi ? "No direct links between GPUs." : "No NVLink.");
   std::vector<std::string> items;
   for (const Row& r : rows)
-    items.push_back(link_kind_text(graph, r.link, node) + ", " + format_rate(r.link.planned()) + " each way" +
+    items.push_back(link_kind_text(r.link, node) + ", " + format_rate(r.link.planned()) + " each way" +
                     (r.link.stated ? " as stated" : r.link.nominal.value > 0 ? " (nominal " + format_rate(r.link.nominal) + ")" : "") + ": " + sheet.code(r.between));
   sheet.list(items);
 }
@@ -268,7 +268,7 @@ void links_section(Sheet& sheet, const TopologyAnswer& a) {
   for (const LinkGroup& g : groups) {
     if (table.rows.size() == 48) break;
     const Link& l = graph.links[at(g.first)];
-    std::string name = link_kind_text(graph, l, a.stated->cluster.node) + ' ' + id_of(graph, l.a) + "–" + id_of(graph, l.b);
+    std::string name = link_kind_text(l, a.stated->cluster.node) + ' ' + id_of(graph, l.a) + "–" + id_of(graph, l.b);
     if (g.count > 1) name += " and " + format_count(g.count - 1) + " alike";
     stated = stated || l.stated;
     unknown = unknown || (!l.stated && l.nominal.value <= 0);
@@ -304,10 +304,8 @@ std::string as_csv(const TopologyAnswer& a) {
 
 }  // namespace
 
-std::string link_kind_text(const WiringGraph& graph, const Link& l, const Node& node) {
-  const std::string name = link_name(graph, l, node);
-  const std::size_t ends = graph.components[at(l.a)].id.size() + graph.components[at(l.b)].id.size() + std::string_view("–").size() + 1;
-  std::string kind = name.substr(0, name.size() - std::min(ends, name.size()));
+std::string link_kind_text(const Link& l, const Node& node) {
+  std::string kind = link_kind_name(l, node);
   if ((l.kind == LinkKind::nvlink || l.kind == LinkKind::xgmi) && l.width > 0) {
     if (l.kind == LinkKind::nvlink && l.generation > 0) kind += ' ' + std::to_string(l.generation);
     kind += " ×" + std::to_string(l.width);

@@ -15,7 +15,7 @@ std::string render_topology(const TopologyAnswer& answer, RenderFormat format);
 std::string topology_sentence(const Cluster& cluster);
 
 // "PCIe 4 ×16", "NVLink 3 ×12": a link without its ends, which a user may have named.
-std::string link_kind_text(const WiringGraph& graph, const Link& link, const Node& node);
+std::string link_kind_text(const Link& link, const Node& node);
 
 // Links that look and carry alike, for tables and legends: kind, ends' kinds, rates and, where `by_load`, the flows.
 struct LinkGroup {

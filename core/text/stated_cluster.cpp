@@ -58,4 +58,18 @@ Result<StatedCluster> stated_cluster(const Json& stated, const Presets& presets,
   return read;
 }
 
+std::vector<int> asked_gpus(Reader& r) {
+  std::vector<int> gpus;
+  if (const Json* list = r.stated("gpus")) {
+    if (!list->is_array() || list->empty() || list->size() > 1024) r.fail_type("gpus", *list, "a list of 1 to 1,024 GPUs");
+    else
+      for (const Json& gpu : *list) {
+        int index = 0;
+        if (!r.read("gpus", &gpu, index)) break;
+        gpus.push_back(index);
+      }
+  }
+  return gpus;
+}
+
 }  // namespace wireplan

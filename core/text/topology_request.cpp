@@ -92,16 +92,7 @@ Result<TopologyAnswer> asked_topology(const Json& request, const Presets& preset
   Reader r(log, request, "");
   r.require("cluster", "the id of a node, or a cluster document");
   const Json* cluster = r.find("cluster");
-  std::vector<int> gpus;
-  if (const Json* list = r.stated("gpus")) {
-    if (!list->is_array() || list->empty() || list->size() > 1024) r.fail_type("gpus", *list, "a list of 1 to 1,024 GPUs");
-    else
-      for (const Json& gpu : *list) {
-        int index = 0;
-        if (!r.read("gpus", &gpu, index)) break;
-        gpus.push_back(index);
-      }
-  }
+  std::vector<int> gpus = asked_gpus(r);
   r.finish();
   if (!log.errors.empty() || !cluster) return log.finished();
   Result<StatedCluster> stated = stated_cluster(*cluster, presets);

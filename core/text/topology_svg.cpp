@@ -391,7 +391,7 @@ class Picture {
 
   std::string tooltip(int link) const {
     const Link& l = graph_.links[at(link)];
-    std::string text = link_kind_text(graph_, l, node_) + ' ' + plain_text(graph_.components[at(l.a)].id, 24) + "–" + plain_text(graph_.components[at(l.b)].id, 24) + ": ";
+    std::string text = link_kind_text(l, node_) + ' ' + plain_text(graph_.components[at(l.a)].id, 24) + "–" + plain_text(graph_.components[at(l.b)].id, 24) + ": ";
     if (carried(link) > 0) text += "carries " + format_rate(BytesPerSecond(carried(link))) + "; ";
     text += l.stated ? format_rate(l.planned()) + " as stated" : "NCCL plans with " + format_rate(l.planned());
     if (l.nominal.value > 0) text += ", nominal " + format_rate(l.nominal);
@@ -471,7 +471,7 @@ class Picture {
         const Box &left = a_left ? a : b, &right = a_left ? b : a;
         const double y = std::floor(left.y + left.h / 2);
         pipe(i, left.right(), y, right.x, y, a_left);
-        if (right.x - left.right() >= 60 && !is_hot(i)) text((left.right() + right.x) / 2, y - pipe_width(l.rate) / 2 - 5, link_kind_text(graph_, l, node_).substr(0, 24), "ink3", 11);
+        if (right.x - left.right() >= 60 && !is_hot(i)) text((left.right() + right.x) / 2, y - pipe_width(l.rate) / 2 - 5, link_kind_text(l, node_).substr(0, 24), "ink3", 11);
       } else if (!has_bracket(i)) {
         out_ += "<path class=\"thin\" d=\"M" + px(a.middle()) + ' ' + px(a.y + a.h / 2) + 'L' + px(b.middle()) + ' ' + px(b.y + b.h / 2) + "\"/>\n";
       }
@@ -569,7 +569,7 @@ class Picture {
     const Link& l = graph_.links[at(ring_.bottleneck_link)];
     std::vector<std::string> lines;
     if (ring_.uses_host_memory) lines.push_back("copies via host memory");
-    lines.push_back(link_kind_text(graph_, l, node_) + ' ' + plain_text(graph_.components[at(l.a)].id, 9) + "–" + plain_text(graph_.components[at(l.b)].id, 9));
+    lines.push_back(link_kind_text(l, node_) + ' ' + plain_text(graph_.components[at(l.a)].id, 9) + "–" + plain_text(graph_.components[at(l.b)].id, 9));
     lines.push_back(numbers());
     lines.push_back(l.stated ? "rate as you stated it" : l.nominal.value > 0 ? "planned; nominal " + format_rate(l.nominal) : std::string("NCCL planning rate"));
     rect({x - 0.5, y - 24, 1, 24}, "hot", 0);
@@ -612,7 +612,7 @@ class Picture {
       const double w = pipe_width(l.rate);
       rect({kMargin, y - 4 - w / 2, 28, w}, "track", 0);
       if (most > 0) rect({kMargin, y - 4 - w / 2 * std::min(1.0, most / l.rate.value), 28, w * std::min(1.0, most / l.rate.value)}, "load", 0);
-      std::string text = format_count(g.count) + " × " + link_kind_text(graph_, l, node_) + ", " + ends_text(l) + " · " + (l.stated ? "stated " : "NCCL plans ") + format_rate(l.planned());
+      std::string text = format_count(g.count) + " × " + link_kind_text(l, node_) + ", " + ends_text(l) + " · " + (l.stated ? "stated " : "NCCL plans ") + format_rate(l.planned());
       if (l.nominal.value > 0) text += " · nominal " + format_rate(l.nominal);
       text += most > 0 ? " · carries up to " + format_rate(BytesPerSecond(most)) : std::string(" · idle");
       out_ += label(kMargin + 40, y, xml_text(text, static_cast<std::size_t>((layout_.width - kMargin * 2 - 40) / 5.4)), "ink2", 11, "start", false);

@@ -58,12 +58,6 @@ std::string used_of(double used, BytesPerSecond rate, bool briefly = false) {
   return plain(used, briefly ? 1e10 : 1e11) + " / " + plain(rate.value, 1e10);
 }
 
-// "PCIe 4 ×16", "NVLink 3 ×12": the name of a link without its ends.
-std::string kind_of(const Scene& s, const Link& l) {
-  const std::string name = link_name(s.graph, l, s.plan.cluster.node);
-  return name.substr(0, name.rfind(' '));
-}
-
 // What the rate of a link is: NCCL's own figure unless somebody stated one, and what the data sheet says beside it.
 std::string rate_text(const Ui& ui, const Link& l) {
   const auto with = [&](const char* key) {
@@ -170,7 +164,7 @@ void draw_link_labels(Ui& ui, const Scene& s, const WiringPicture& picture) {
     if (p.bent || p.a.y != p.b.y || s.graph.components[index(l.a)].kind != ComponentKind::gpu) continue;
     const float room = std::abs(p.a.x - p.b.x) - 4, x = (p.a.x + p.b.x) / 2;
     if (room < 52) continue;
-    text(ui, x, p.a.y - 15, kind_of(s, l), style, Align::centre, room);
+    text(ui, x, p.a.y - 15, link_kind_name(l, s.plan.cluster.node), style, Align::centre, room);
     if (s.used[index(p.link)] > 0)
       text(ui, x, p.a.y + 16, used_of(s.used[index(p.link)], l.planned(), true), style, Align::centre, room);
   }
@@ -182,7 +176,7 @@ void draw_link_labels(Ui& ui, const Scene& s, const WiringPicture& picture) {
       if (first && first->a.y == p.a.y && std::abs(p.a.x - first->a.x) >= 78) {
         const Link& l = s.graph.links[index(p.link)];
         const float x = (p.a.x + first->a.x) / 2, y = (p.a.y + p.b.y) / 2 - 4;
-        text(ui, x, y - 9, kind_of(s, l), style, Align::centre, p.a.x - first->a.x - 16);
+        text(ui, x, y - 9, link_kind_name(l, s.plan.cluster.node), style, Align::centre, p.a.x - first->a.x - 16);
         if (s.used[index(p.link)] > 0) text(ui, x, y + 8, used_of(s.used[index(p.link)], l.planned()), style, Align::centre);
         break;
       }
@@ -203,7 +197,7 @@ void draw_ground(Ui& ui, const Scene& s, const Ground& g) {
       return l.kind == LinkKind::nvlink || l.kind == LinkKind::xgmi;
     });
     if (link != s.graph.links.end())
-      caption = ui.words->fill("wire.per_gpu", {{"l", kind_of(s, *link)}, {"r", format_rate(link->planned())}});
+      caption = ui.words->fill("wire.per_gpu", {{"l", link_kind_name(*link, s.plan.cluster.node)}, {"r", format_rate(link->planned())}});
     if (s.plan.cluster.nodes > 1) caption += ui.words->fill("wire.one_of", {{"n", format_count(s.plan.cluster.nodes)}});
   }
   text(ui, g.rect.middle_x(), g.rect.bottom() - 13, caption, tick_style(ui), Align::centre, g.rect.w - 12);
