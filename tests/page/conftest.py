@@ -59,6 +59,10 @@ class Wireplan:
         """The number behind a result, as the table in the DOM has it."""
         return float(self.page.locator(f'#results [data-path="{path}"]').get_attribute("data-value"))
 
+    def text(self, path):
+        """A result as it is shown."""
+        return self.page.locator(f'#results [data-path="{path}"] span').text_content()
+
     def answer(self):
         return self.page.locator("#answer").inner_text()
 
@@ -149,3 +153,11 @@ def visit(browser, url):
         context.close()
     # SwiftShader's own remarks on reading pixels back are no fault of the page.
     assert not [c for c in complaints if "GPU stall due to ReadPixels" not in c]
+
+
+@pytest.fixture
+def wide(visit):
+    """A page tall enough for every panel of the wide layout."""
+    page = visit(height=1900)
+    page.settle()
+    return page

@@ -5,25 +5,14 @@ import pytest
 PHONE = dict(width=390, height=844, has_touch=True, is_mobile=True, device_scale_factor=2)
 
 
-@pytest.fixture
-def wide(visit):
-    page = visit(height=1900)
-    page.settle()
-    return page
-
-
-def text(page, path):
-    return page.page.locator(f'#results [data-path="{path}"] span').text_content()
-
-
 def test_the_line_is_drawn_and_told(wide):
     plot, ring = wide.rect("memory.timeline"), wide.rect("memory.timeline.point")
     line = wide.rect("memory.timeline.capacity")
     ground = plot["y"] + plot["height"]
     drawn = (ground - ring["y"] - ring["height"] / 2) / (ground - line["y"] - 1)
     assert drawn == pytest.approx(wide.value("memory.allocated_bytes") / wide.value("memory.capacity_bytes"), abs=0.03)
-    told = text(wide, "memory.timeline")
-    assert text(wide, "memory.allocated_bytes") in told and text(wide, "memory.peak_at") in told
+    told = wide.text("memory.timeline")
+    assert wide.text("memory.allocated_bytes") in told and wide.text("memory.peak_at") in told
     wide.page.locator("#stage").scroll_into_view_if_needed()
     wide.picture("moments")
 
@@ -73,9 +62,9 @@ def test_the_stages_of_a_pipeline_take_turns(wide):
     wide.page.locator('[data-scenario="llama-3-70b-megatron"]').evaluate("button => button.click()")
     wide.until("wireplan.keys().includes('memory.stage.more')")
     wide.settle()
-    assert text(wide, "memory.timeline").startswith("Stage 0:")
-    wide.changes(lambda: text(wide, "memory.timeline"), lambda: wide.click("memory.stage.more"))
-    assert text(wide, "memory.timeline").startswith("Stage 1:")
+    assert wide.text("memory.timeline").startswith("Stage 0:")
+    wide.changes(lambda: wide.text("memory.timeline"), lambda: wide.click("memory.stage.more"))
+    assert wide.text("memory.timeline").startswith("Stage 1:")
     wide.picture("moments-stages")
 
 

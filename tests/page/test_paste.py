@@ -11,17 +11,6 @@ LOG = (DATA / "nccl_tests" / "all_gather_2.10.txt").read_text()
 PHONE = dict(width=390, height=844, has_touch=True, is_mobile=True, device_scale_factor=2)
 
 
-@pytest.fixture
-def wide(visit):
-    page = visit(height=1900)
-    page.settle()
-    return page
-
-
-def text(page, path):
-    return page.page.locator(f'#results [data-path="{path}"] span').text_content()
-
-
 def open_dialog(page):
     page.click("in.paste")
     page.page.locator("#paste[open]").wait_for()
@@ -109,15 +98,15 @@ def test_what_cannot_be_read_says_why_and_changes_nothing(visit, broken, says):
 def test_a_dropped_log_becomes_the_basis(visit):
     page = visit("#v=1&m=mistral-7b-v0.1&c=dgx-a100-40gb&ds=fsdp", height=1900)
     page.settle()
-    assert "your measurements" not in text(page, "collectives.basis")
+    assert "your measurements" not in page.text("collectives.basis")
     drop(page, ("all_gather.txt", LOG))
     assert "measurements now decide" in page.page.locator("#paste-said").inner_text()
     page.picture("paste-log")
     page.page.keyboard.press("Escape")
     page.settle()
-    assert "your measurements" in text(page, "collectives.basis")
+    assert "your measurements" in page.text("collectives.basis")
     assert page.page.locator('#results [data-path^="collectives.points."]').count() == 5
-    assert "%" in text(page, "collectives.measured")
+    assert "%" in page.text("collectives.measured")
     page.picture("curves-measured")
     page.page.locator("[data-do=undo]").first.click()
     page.until("""!document.querySelector('#results [data-path="collectives.basis"]').textContent.includes('your measurements')""")
@@ -167,13 +156,13 @@ def test_the_curve_stands_on_wide_pages_and_follows_the_row(visit):
     plot = page.rect("curve.plot")
     assert plot["width"] > 400 and plot["height"] > 180
     page.picture("curves")
-    first = text(page, "collectives.curve")
+    first = page.text("collectives.curve")
     rows = [k for k in page.keys() if k.startswith("communication.") and k.endswith(".time_s")]
     told = {first}
     for row in rows:
         page.click(row)
         page.settle()
-        told.add(text(page, "collectives.curve"))
+        told.add(page.text("collectives.curve"))
     assert len(told) > 1
     page.page.mouse.move(plot["x"] + plot["width"] / 2, plot["y"] + plot["height"] / 2)
     page.settle()
