@@ -8,6 +8,7 @@
 #include "core/text/read_constants.hpp"
 #include "core/text/read_gpu.hpp"
 #include "core/text/read_model.hpp"
+#include "core/text/read_nccl_release.hpp"
 #include "core/text/read_network.hpp"
 #include "core/text/read_node.hpp"
 #include "core/text/read_training.hpp"
@@ -281,6 +282,8 @@ Result<Constants> Presets::constants() const {
   return Constants{std::move(links.value()), std::move(efficiency.value()), std::move(memory.value())};
 }
 
+Result<nccl::Release> Presets::nccl_release(std::string_view version) const { return loaded(*this, "nccl", version, read_nccl_release); }
+
 Errors Presets::check_all() const {
   Errors errors;
   for (const std::string_view id : ids("models")) append_errors(errors, model(id));
@@ -304,6 +307,7 @@ Errors Presets::check_all() const {
     if (json) append_errors(errors, read_cluster(json.value(), *this, "clusters/" + std::string(id)));
   }
   append_errors(errors, constants());
+  for (const std::string_view id : ids("nccl")) append_errors(errors, nccl_release(id));
   // Documents that other parts of the product read: here only that they are JSON.
   for (const std::string_view kind : {"measurements", "languages", "references"})
     for (const std::string_view id : ids(kind)) append_errors(errors, loaded_text(*this, kind, id));

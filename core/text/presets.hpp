@@ -10,6 +10,7 @@
 
 #include "core/answer/estimate.hpp"
 #include "core/base/error.hpp"
+#include "core/cost/nccl/decision.hpp"
 #include "core/describe/plan.hpp"
 #include "core/text/json.hpp"
 
@@ -60,6 +61,7 @@ class Presets {
   Result<Implementation> implementation(std::string_view id) const;
   Result<LinkConstants> expected_links() const;  // before any fit
   Result<Constants> constants() const;
+  Result<nccl::Release> nccl_release(std::string_view version) const;  // "2.28.9"
   Errors check_all() const;  // every preset through its loader: unknown keys, ranges, missing sources
 
  private:

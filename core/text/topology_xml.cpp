@@ -10,23 +10,10 @@
 #include "core/base/sort.hpp"
 #include "core/text/capture.hpp"
 #include "core/text/json.hpp"
+#include "core/text/pci.hpp"
 
 namespace wireplan {
 namespace {
-
-// Digits of a bus id as one number, as NCCL compares them: "0000:07:00.0" -> 0x7000.
-std::optional<std::uint64_t> bus_number(std::string_view text) {
-  std::uint64_t number = 0;
-  int digits = 0;
-  for (char c : text) {
-    if (c == ':' || c == '.') continue;
-    const int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-    if (digit < 0 || ++digits > 16) return std::nullopt;
-    number = number * 16 + static_cast<std::uint64_t>(digit);
-  }
-  if (digits == 0) return std::nullopt;
-  return number;
-}
 
 // "32.0 GT/s PCIe", "16 GT/s" -> 5, 4; 0 for anything else.
 int pcie_generation(std::string_view speed) {

@@ -1,0 +1,15 @@
+// From the channels of each node to rings and trees over all ranks.
+#pragma once
+
+#include "core/cost/nccl/decision.hpp"
+
+namespace wireplan::nccl {
+
+// Fills channels, rings and trees of a decision whose nodes and agreed graphs stand.
+void connect(Decision& decision, const Environment& environment);
+
+struct TreePlace { int up = -1, down0 = -1, down1 = -1; bool is_second_child = false; };
+// Place of `node` in the two binary trees over `nodes`: every node is a leaf in one and inside in the other.
+std::array<TreePlace, 2> double_tree(int nodes, int node);
+
+}  // namespace wireplan::nccl

@@ -1,0 +1,162 @@
+#include <algorithm>
+
+#include "core/cost/nccl/connect.hpp"
+#include "core/cost/nccl/decision.hpp"
+#include "core/cost/nccl/search.hpp"
+#include "core/cost/nccl/system.hpp"
+#include "core/cost/nccl/tune.hpp"
+
+namespace wireplan::nccl {
+namespace {
+
+constexpr int kMostRingChannels = 32, kMostNvlsChannels = 64;
+
+// What one rank sees and searches, for it and all that end up in its node.
+Node node_of(System system, const Request& request, const Release& release, int rank, int ranks) {
+  find_paths(system, request);
+  trim(system, rank, ranks);
+  find_paths(system, request);
+  set_bounds(system);
+  Node node;
+  for (const int g : system.gpus) {
+    node.ranks.push_back(system.vertex(g).rank);
+    node.gpus.push_back(system.vertex(g).gpu);
+    node.hosts.push_back(system.vertex(g).host);
+  }
+  for (const int a : system.gpus) {
+    node.pairs.emplace_back();
+    for (const int b : system.gpus) {
+      const Path& path = system.path(a, b);
+      node.pairs.back().push_back({path.type, path.rate, transport_of(system, request, a, b), static_cast<int>(path.edges.size())});
+    }
+  }
+  for (const int n : system.nets) {
+    Node::Nic nic;
+    nic.dev = system.vertex(n).net->dev;
+    nic.host = system.vertex(n).host;
+    nic.rate = system.vertex(n).net->rate;
+    for (const int g : system.gpus) {
+      nic.types.push_back(system.path(g, n).type);
+      nic.rates.push_back(system.path(g, n).rate);
+      nic.gpudirect_read.push_back(may_use_gpudirect(system, request, g, n, true));
+      nic.gpudirect_write.push_back(may_use_gpudirect(system, request, g, n, false));
+    }
+    node.nics.push_back(std::move(nic));
+  }
+  node.most = system.most;
+  node.total = system.total;
+  node.least_compute_capability = system.least_compute_capability();
+  node.most_compute_capability = system.most_compute_capability();
+  node.cpu = system.vertex(system.cpus.front()).cpu;
+  node.has_nvswitch = system.nvswitch >= 0;
+  node.ring = search(system, release, request.environment, Pattern::ring, 1, kMostRingChannels);
+  node.tree = search(system, release, request.environment, Pattern::balanced_tree, node.ring.channels, node.ring.channels);
+  node.nvls.pattern = Pattern::nvls;
+  if (request.environment.nvls_enable && static_cast<int>(system.gpus.size()) >= release.nvls_least_gpus)
+    node.nvls = search(system, release, request.environment, Pattern::nvls, 1, kMostNvlsChannels);
+  return node;
+}
+
+int power_of_two_from(int n) {
+  int power = 1;
+  while (power < n) power *= 2;
+  return power;
+}
+
+// Rule 19: as many channels to a peer as the worst peer of the first node's GPUs allows.
+void set_p2p_channels(Decision& d, const Release& release) {
+  const Node& node = d.nodes.front();
+  int least = d.channels;
+  for (const auto& row : node.pairs)
+    for (const Node::Pair& pair : row) {
+      if (pair.type == PathType::loc) continue;
+      const GBps link = nvlink_rate(release, node.least_compute_capability);
+      least = std::min(least, pair.type == PathType::nvl ? 2 * std::max(1, static_cast<int>(pair.rate / link)) : 2);
+    }
+  if (d.nccl_nodes() > 1) {
+    int per_peer = 2;
+    while (per_peer * d.ranks > d.channels * 4 && per_peer > 1) per_peer /= 2;
+    least = std::min(least, per_peer);
+  }
+  d.p2p_channels = power_of_two_from(d.channels);
+  d.p2p_channels_per_peer = std::min(power_of_two_from(least), d.p2p_channels);
+}
+
+void agree(Graph& all, const Graph& one, bool first) {
+  if (first) {
+    all = one;
+    return;
+  }
+  all.channels = std::min(all.channels, one.channels);
+  all.same_channels = all.same_channels && one.same_channels;
+  all.intra = std::min(all.intra, one.intra);
+  all.inter = std::min(all.inter, one.inter);
+  all.intra_type = std::max(all.intra_type, one.intra_type);
+  all.inter_type = std::max(all.inter_type, one.inter_type);
+  all.cross_nic = std::max(all.cross_nic, one.cross_nic);
+  if (one.pattern == Pattern::tree) all.pattern = Pattern::tree;
+}
+
+}  // namespace
+
+Decision decide(const Machine& machine, const Request& request, const Release& release) {
+  Decision d;
+  const int per_host = static_cast<int>(request.gpus.size());
+  d.ranks = per_host * request.hosts;
+  const int rack = std::max(1, std::min(request.rack_hosts, request.hosts));
+  const int domains = (request.hosts + rack - 1) / rack;
+  d.node_of_rank.assign(static_cast<std::size_t>(d.ranks), -1);
+
+  // Domains are alike, but the last may be smaller; a domain may fall into several nodes.
+  struct Known { int hosts; std::vector<int> kinds; };
+  std::vector<Known> known;
+  for (int domain = 0; domain < domains; ++domain) {
+    const int first_host = domain * rack, hosts = std::min(rack, request.hosts - first_host);
+    const int first_rank = first_host * per_host, count = hosts * per_host;
+    const auto like = std::find_if(known.begin(), known.end(), [&](const Known& k) { return k.hosts == hosts; });
+    std::vector<int> kinds;
+    if (like != known.end()) {
+      kinds = like->kinds;
+    } else {
+      const System system = system_of(machine, request, release, first_host, hosts);
+      std::vector<bool> placed(static_cast<std::size_t>(count), false);
+      for (int r = 0; r < count; ++r) {
+        if (placed[static_cast<std::size_t>(r)]) continue;
+        Node node = node_of(system, request, release, first_rank + r, d.ranks);
+        for (const int rank : node.ranks) placed[static_cast<std::size_t>(rank - first_rank)] = true;
+        kinds.push_back(static_cast<int>(d.nodes.size()));
+        d.nodes.push_back(std::move(node));
+      }
+      known.push_back({hosts, kinds});
+    }
+    // Nodes count in the order of their first rank.
+    for (const int kind : kinds) {
+      const Node& node = d.nodes[static_cast<std::size_t>(kind)];
+      const int shift = first_rank - *std::min_element(d.nodes[static_cast<std::size_t>(kinds.front())].ranks.begin(), d.nodes[static_cast<std::size_t>(kinds.front())].ranks.end());
+      for (const int rank : node.ranks) d.node_of_rank[static_cast<std::size_t>(rank + shift)] = d.nccl_nodes();
+      d.node_kind.push_back(kind);
+    }
+  }
+
+  for (std::size_t k = 0; k < d.nodes.size(); ++k) {
+    const Node& node = d.nodes[k];
+    agree(d.ring, node.ring, k == 0);
+    agree(d.tree, node.tree, k == 0);
+    agree(d.nvls, node.nvls, k == 0);
+    d.least_compute_capability = k == 0 ? node.least_compute_capability : std::min(d.least_compute_capability, node.least_compute_capability);
+    d.most_compute_capability = std::max(d.most_compute_capability, node.most_compute_capability);
+  }
+  d.cpu = d.nodes.front().cpu;
+  d.ring.channels = d.tree.channels = std::min(d.ring.channels, d.tree.channels);
+  if (d.nvls.channels > 0) {
+    const std::size_t row = d.least_compute_capability < 100 ? 0 : domains > 1 ? 2 : 1;
+    d.nvls_channels = release.nvls_channels[row];
+  }
+  for (const Node& node : d.nodes) d.most_ranks_of_node = std::max(d.most_ranks_of_node, static_cast<int>(node.ranks.size()));
+  connect(d, request.environment);
+  set_p2p_channels(d, release);
+  tune(d, release, request.environment);
+  return d;
+}
+
+}  // namespace wireplan::nccl

@@ -1,0 +1,67 @@
+// One host as NCCL reads it: the tree of NUMA nodes, PCIe switches, GPUs and NICs, with the NVLinks beside it.
+//
+// NCCL searches in the order in which it meets things, so the order of `parts` is part of the machine: that of the topology
+// file (NCCL_TOPO_DUMP_FILE), parents before what hangs on them. Rates are NCCL's planning rates in GB/s and, as there, floats:
+// its search adds and takes away such floats, and the same rounding gives the same answer.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "core/base/names.hpp"
+
+namespace wireplan::nccl {
+
+using GBps = float;  // 1e9 bytes/s
+
+enum class CpuClass : unsigned char { unknown, bdw, skl, srp, erp, amd, arm, p9, zhaoxin, yongfeng };
+enum class PartKind : unsigned char { pcie_switch, gpu, nic };
+
+struct Machine {
+  struct Cpu {  // a NUMA node
+    int numa = 0;
+    CpuClass type = CpuClass::unknown;
+  };
+  struct NvLink {
+    enum class To : unsigned char { gpu, nvswitch, cpu };
+    To to = To::nvswitch;
+    int gpu = -1;  // index in `parts`, where it leads to a GPU
+    int count = 1;
+  };
+  struct Part {
+    PartKind kind = PartKind::pcie_switch;
+    int cpu = 0;            // index in `cpus`
+    int above = -1;         // index in `parts` of the switch it hangs on; -1: on the CPU itself
+    GBps rate = 0;          // of its link upwards
+    // GPUs
+    int dev = 0;            // NVML's number
+    int compute_capability = 0;  // times ten
+    std::vector<NvLink> nvlinks{};
+    GBps c2c = 0;           // to its CPU, 0: none
+    // PCIe switches
+    std::uint64_t device = 0;     // vendor, device, subsystem's vendor and device, sixteen bits each
+    std::vector<int> peers{};     // switches it is joined to beside the tree, indices in `parts`
+  };
+  struct Net {              // one port or device of the network plug-in
+    int nic = 0;            // index in `parts`
+    int dev = 0;            // the plug-in's number
+    std::uint64_t asic = 0; // ports of one card share it
+    int port = 0;
+    GBps rate = 0;
+    float latency_us = 0;
+    bool gpudirect = false;
+  };
+  std::vector<Cpu> cpus;
+  std::vector<Part> parts;
+  std::vector<Net> nets;    // in order of `parts`
+  std::vector<int> gpus;    // indices in `parts`, by dev
+};
+
+}  // namespace wireplan::nccl
+
+namespace wireplan {
+template <>
+inline constexpr std::array<std::string_view, 10> kNames<nccl::CpuClass> = {"", "bdw", "skl", "srp", "erp", "amd", "arm", "p9", "zhaoxin", "yongfeng"};
+}  // namespace wireplan

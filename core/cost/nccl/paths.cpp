@@ -1,0 +1,224 @@
+#include <algorithm>
+
+#include "core/cost/nccl/system.hpp"
+
+namespace wireplan::nccl {
+namespace {
+
+constexpr GBps kLocal = 5000;
+
+PathType type_of(EdgeKind kind) { return static_cast<PathType>(kind); }
+
+// All paths to `base`, breadth first: fewest hops, and never a slower way to replace one. Through another GPU one hop of NVLink is
+// allowed (NVB).
+void set_paths_to(System& system, int base, bool nvb_disable) {
+  std::vector<Path>& to = system.paths[static_cast<std::size_t>(base)];
+  to.assign(system.vertices.size(), {});
+  to[static_cast<std::size_t>(base)] = {PathType::loc, kLocal, {}};
+  std::vector<int> front{base}, next;
+  while (!front.empty()) {
+    next.clear();
+    for (const int at : front)
+      for (const int e : system.vertex(at).edges) {
+        const Edge& edge = system.edge(e);
+        const Path& path = to[static_cast<std::size_t>(at)];
+        const VertexKind here = system.vertex(at).kind, there = system.vertex(edge.to).kind;
+        const GBps rate = std::min(path.rate, edge.rate);
+        if (at != base && here == VertexKind::gpu && (nvb_disable || edge.kind != EdgeKind::nvl || there != VertexKind::gpu || path.edges.size() > 1)) continue;
+        Path& other = to[static_cast<std::size_t>(edge.to)];
+        if (!((other.rate == 0 || other.edges.size() > path.edges.size()) && other.rate < rate)) continue;
+        int back = -1;
+        for (const int r : system.vertex(edge.to).edges)
+          if (system.edge(r).to == at && system.edge(r).kind == edge.kind) {
+            back = r;
+            break;
+          }
+        if (back < 0) continue;  // one-way: a file that names a link at one end only
+        std::vector<int> edges{back};
+        edges.insert(edges.end(), path.edges.begin(), path.edges.end());
+        PathType type = edge.kind == EdgeKind::net ? PathType::loc : type_of(edge.kind);
+        if (here == VertexKind::pci && there == VertexKind::pci) type = PathType::pxb;
+        if (edge.kind == EdgeKind::pci && (here == VertexKind::cpu || there == VertexKind::cpu)) type = PathType::phb;
+        if (here == VertexKind::gpu && path.type == PathType::nvl && type == PathType::nvl && edges.size() > 1) type = PathType::nvb;
+        other.type = std::max(path.type, type);
+        other.rate = rate;
+        other.edges = std::move(edges);
+        if (std::find(next.begin(), next.end(), edge.to) == next.end()) next.push_back(edge.to);
+      }
+    front.swap(next);
+  }
+}
+
+PathType merged(PathType a, PathType b) {
+  if (std::max(a, b) == PathType::phb && std::min(a, b) == PathType::c2c) return PathType::p2c;
+  return std::max(a, b);
+}
+
+// The way from `from` to `to` now leads by `over`.
+void divert(System& system, int over, int from, int to) {
+  const Path first = system.path(from, over), second = system.path(over, to);
+  Path& path = system.path(from, to);
+  path.edges = first.edges;
+  path.edges.insert(path.edges.end(), second.edges.begin(), second.edges.end());
+  path.type = system.vertex(over).kind == VertexKind::gpu ? PathType::pxn : merged(first.type, second.type);
+  path.rate = std::min(first.rate, second.rate);
+}
+
+int local_cpu(const System& system, int gpu) {
+  int local = system.cpus.front();
+  std::size_t hops = 0;
+  for (const int cpu : system.cpus) {
+    const std::size_t h = system.path(gpu, cpu).edges.size();
+    if (h > 0 && (hops == 0 || h < hops)) {
+      local = cpu;
+      hops = h;
+    }
+  }
+  return local;
+}
+
+// Whether the driver lets the two at each other's memory.
+bool driver_allows(const Request& request, const Vertex& a, const Vertex& b) {
+  if (request.p2p.empty()) return true;
+  return request.p2p[static_cast<std::size_t>(a.gpu)][static_cast<std::size_t>(b.gpu)] && request.p2p[static_cast<std::size_t>(b.gpu)][static_cast<std::size_t>(a.gpu)];
+}
+
+// Rule 3: both reach a NIC, PXB or nearer, faster than each other.
+bool network_is_faster(const System& system, const Request& request, int a, int b) {
+  if (request.environment.net_disable_intra) return false;
+  const GBps direct = system.path(a, b).rate;
+  const auto to_net = [&](int gpu) {
+    GBps best = 0;
+    for (const int net : system.nets) {
+      const Path& path = system.path(gpu, net);
+      if (path.type <= PathType::pxb) best = std::max(best, path.rate);
+    }
+    return best;
+  };
+  return to_net(a) > direct && to_net(b) > direct;
+}
+
+// The GPU whose NVLink and NIC a path by PXN uses.
+int relay_of(const System& system, int gpu, int net) {
+  const Path& path = system.path(gpu, net);
+  if (path.type != PathType::pxn) return gpu;
+  for (const int e : path.edges)
+    if (system.vertex(system.edge(e).to).kind != VertexKind::nvs) return system.edge(e).to;
+  return gpu;
+}
+
+}  // namespace
+
+bool may_use_p2p(const System& system, const Request& request, int from, int to) {
+  if (from == to) return true;
+  const Vertex &a = system.vertex(from), &b = system.vertex(to);
+  const Path& path = system.path(from, to);
+  PathType level = PathType::pxb;
+  if (system.vertex(system.cpus.front()).cpu == CpuClass::amd && system.gpus.size() <= 2) level = PathType::sys;
+  level = request.environment.p2p_level.value_or(level);
+  if (path.type > level) return false;
+  if (a.host != b.host) return true;  // of one rack
+  const int middle = path.edges.size() == 2 ? system.edge(path.edges.front()).to : -1;
+  if (middle >= 0 && system.vertex(middle).kind == VertexKind::gpu)
+    return driver_allows(request, a, system.vertex(middle)) && driver_allows(request, system.vertex(middle), b);
+  return driver_allows(request, a, b);
+}
+
+Transport transport_of(const System& system, const Request& request, int from, int to) {
+  if (from == to) return Transport::self;
+  const bool net = network_is_faster(system, request, from, to);
+  if (may_use_p2p(system, request, from, to) && !net) return Transport::p2p;
+  return net || system.vertex(from).host != system.vertex(to).host ? Transport::net : Transport::shm;
+}
+
+bool may_use_gpudirect(const System& system, const Request& request, int gpu, int net, bool read) {
+  if (!system.vertex(net).net->gpudirect || !request.gpudirect) return false;
+  if (read && system.vertex(gpu).part->compute_capability < 80 && system.gpus.size() > 1 &&
+      std::none_of(system.gpus.begin(), system.gpus.end(), [&](int other) { return other != gpu && system.path(gpu, other).type == PathType::nvl; }))
+    return false;
+  PathType distance = system.path(relay_of(system, gpu, net), net).type;
+  if (distance == PathType::p2c) distance = PathType::c2c;
+  return distance <= request.environment.gpudirect_level.value_or(PathType::pxb);
+}
+
+std::vector<int> nearest(const System& system, int of, const std::vector<int>& among, PathType* type) {
+  std::vector<int> found;
+  PathType least = PathType::dis;
+  GBps best = 0;
+  for (const int other : among) {
+    const Path& path = system.path(of, other);
+    if (path.rate > best || (path.rate == best && path.type < least)) {
+      best = path.rate;
+      least = path.type;
+      found.clear();
+    }
+    if (path.rate == best && path.type == least) found.push_back(other);
+  }
+  if (type != nullptr) *type = least;
+  return found;
+}
+
+int local_net(const System& system, int gpu, int channel) {
+  const std::vector<int> near = nearest(system, gpu, system.nets);
+  if (near.empty()) return -1;
+  const std::size_t sharing = std::max<std::size_t>(nearest(system, near.front(), system.gpus).size(), 1);
+  const std::size_t count = near.size();
+  std::size_t index = static_cast<std::size_t>(system.vertex(gpu).part->dev);
+  if ((count & (count - 1)) == 0) {
+    std::size_t mirrored = 0;
+    for (std::size_t bit = 1, other = count >> 1; bit < count; bit <<= 1, other >>= 1)
+      if ((index & bit) != 0) mirrored |= other;
+    index = mirrored;
+  }
+  index += static_cast<std::size_t>(channel) % ((count + sharing - 1) / sharing);
+  return near[index % count];
+}
+
+int local_gpu(const System& system, int net) {
+  const std::vector<int> near = nearest(system, net, system.gpus);
+  for (int channel = 0; channel < 64; ++channel)
+    for (const int gpu : near)
+      if (local_net(system, gpu, channel) == net) return gpu;
+  return -1;
+}
+
+void find_paths(System& system, const Request& request) {
+  const bool nvb_disable = request.environment.nvb_disable;
+  system.paths.assign(system.vertices.size(), {});
+  for (const auto* list : {&system.cpus, &system.gpus, &system.nets})
+    for (const int v : *list) set_paths_to(system, v, nvb_disable);
+  if (system.nvswitch >= 0) set_paths_to(system, system.nvswitch, nvb_disable);
+
+  // Rule 2: without P2P, by the CPU of the GPU it leads to.
+  for (const int to : system.gpus) {
+    for (const int from : system.gpus)
+      if (!may_use_p2p(system, request, from, to)) divert(system, local_cpu(system, to), from, to);
+    for (const int from : system.gpus)
+      if (transport_of(system, request, from, to) == Transport::net) system.path(from, to).type = PathType::net;
+  }
+  // A NIC on the CPU of a GPU that has C2C.
+  for (const int net : system.nets)
+    for (const int gpu : system.gpus) {
+      const int cpu = local_cpu(system, gpu);
+      if (merged(system.path(gpu, cpu).type, system.path(net, cpu).type) != PathType::p2c) continue;
+      for (Path* path : {&system.path(gpu, net), &system.path(net, gpu)}) path->type = std::min(PathType::p2c, path->type);
+    }
+  // Rule 6.
+  for (const int net : system.nets)
+    for (const int gpu : system.gpus) {
+      const int relay = request.environment.pxn_disable ? -1 : local_gpu(system, net);
+      if (relay >= 0 && relay != gpu) {
+        const Path &there = system.path(relay, net), &own = system.path(gpu, net);
+        if (there.type <= PathType::pxb && system.path(relay, gpu).type <= PathType::nvl && system.vertex(relay).host == system.vertex(gpu).host &&
+            (there.rate > own.rate || own.type > PathType::pxn))
+          divert(system, relay, gpu, net);
+      }
+      if (system.path(gpu, net).type < PathType::phb && !may_use_gpudirect(system, request, gpu, net, false)) {
+        const int cpu = local_cpu(system, gpu);
+        divert(system, cpu, net, gpu);
+        divert(system, cpu, gpu, net);
+      }
+    }
+}
+
+}  // namespace wireplan::nccl

@@ -1,0 +1,601 @@
+#include "core/cost/nccl/search.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+namespace wireplan::nccl {
+namespace {
+
+constexpr int kMostNvlsHeads = 32, kMostChannels = 64;
+constexpr std::size_t kPathTypes = kNames<PathType>.size();
+// Steps NCCL gives one try, by kind, and all tries together. It never counts time, so the answer is the same on every machine.
+constexpr int kStepsSameChannels = 1 << 8, kSteps = 1 << 14, kStepsPlainOrder = 1 << 10;
+constexpr std::int64_t kStepsInAll = std::int64_t{1} << 19;
+constexpr int kPerfect = -1;  // steps left after a solution that cannot be bettered
+
+struct Candidate {
+  Pattern pattern = Pattern::ring;
+  int least = 1, most = 32;  // channels
+  int channels = 0;
+  GBps intra = 0, inter = 0;
+  float latency = 0;
+  PathType intra_type = PathType::loc, inter_type = PathType::loc;
+  int cross_nic = 0;
+  bool same_channels = true;
+  int hops = 0;
+  std::vector<int> order;  // channels · GPUs, positions in System::gpus
+  std::vector<int> nets;   // channels · 2, vertices
+};
+
+bool is_tree(Pattern p) { return p == Pattern::tree || p == Pattern::balanced_tree; }
+
+class Search {
+ public:
+  Search(System& system, const Release& release, const Environment& environment) : system_(system), release_(release), environment_(environment) {
+    for (const int net : system.nets) {
+      net_rate_.push_back(system.vertex(net).net->rate);
+      net_gpu_.push_back(local_gpu(system, net));
+      net_near_.push_back(nearest(system, net, system.gpus, &net_near_type_.emplace_back()));
+    }
+    for (int g = 0; g <= static_cast<int>(gpus()); ++g) own_nets_.push_back(own_nets(g < static_cast<int>(gpus()) ? g : -1));
+    nets_to_try_.resize(own_nets_.size() * kPathTypes);
+    used_.assign(system.gpus.size(), 0);
+    plan_.order.assign(kMostChannels * gpus(), 0);
+    plan_.nets.assign(kMostChannels * 2, 0);
+    best_ = plan_;
+  }
+
+  Graph run(Pattern pattern, int least, int most);
+
+ private:
+  enum class Order : unsigned char { free, plain, replay };
+  struct Walk {           // what is fixed for one channel
+    int back_to_net;      // position after which the way returns to a NIC, -1: not
+    int back_to_first;    // after which it returns to the first GPU, -1: not
+    Order order;
+  };
+
+  std::size_t gpus() const { return system_.gpus.size(); }
+  int gpu(int position) const { return system_.gpus[static_cast<std::size_t>(position)]; }
+  int& placed(int channel, int step) { return plan_.order[static_cast<std::size_t>(channel) * gpus() + static_cast<std::size_t>(step)]; }
+  int& net_of(int channel, int end) { return plan_.nets[static_cast<std::size_t>(channel * 2 + end)]; }
+  int net_index(int net) const { return static_cast<int>(std::find(system_.nets.begin(), system_.nets.end(), net) - system_.nets.begin()); }
+
+  bool take(const Path& path, int start, std::size_t steps, GBps rate, std::size_t& done);
+  bool follow(int from, int to, float times);
+  void search_channel(int& steps);
+  void from_nets(Walk walk, int& steps);
+  void try_gpu(int from, int position, int step, Walk walk, int& steps);
+  void visit(int position, int step, Walk walk, int& steps);
+  void back_to_net(int position, int step, Walk walk, int& steps);
+  void finish(int& steps);
+  void try_nvls(int head, int& steps);
+  bool is_better() const;
+  std::vector<int> next_gpus(int position, int sort_net);
+  const std::vector<int>& nets_to_try(int only);
+  std::vector<int> own_nets(int only) const;
+  bool has_two_nvlink_islands() const;
+  void double_channels(int compute_capability);
+  GBps pcie_rate(int gpu) const;
+
+  System& system_;
+  const Release& release_;
+  const Environment& environment_;
+  std::vector<GBps> net_rate_;                  // what is left of each NIC
+  std::vector<int> net_gpu_;
+  std::vector<std::vector<int>> net_near_;
+  std::vector<PathType> net_near_type_;
+  std::vector<std::vector<int>> own_nets_, nets_to_try_;  // by GPU, the last: for all; and by the distance allowed
+  std::vector<std::uint64_t> used_;             // per GPU: a bit for each channel that has it
+  Candidate plan_, best_;
+};
+
+// Takes `rate` from every edge; false, and `done` steps taken, where one has too little.
+// Intel's host bridges cut P2P into small packets: 6/5 on PCIe of a PHB path between GPUs (rule 4).
+bool Search::take(const Path& path, int start, std::size_t steps, GBps rate, std::size_t& done) {
+  GBps pcie = rate;
+  if (path.type == PathType::phb && system_.vertex(start).kind == VertexKind::gpu)
+    for (const int e : path.edges) {
+      const Vertex& v = system_.vertex(system_.edge(e).to);
+      if (v.kind == VertexKind::cpu && v.cpu >= CpuClass::bdw && v.cpu <= CpuClass::erp) pcie = rate * 6 / 5;
+    }
+  const auto subtract = [](Edge& edge, GBps amount) { edge.rate = std::round((edge.rate - amount) * 1000) / 1000; };
+  for (done = 0; done < steps; ++done) {
+    Edge& edge = system_.edge(path.edges[done]);
+    const Vertex& to = system_.vertex(edge.to);
+    const GBps forward = edge.kind == EdgeKind::pci ? pcie : rate;
+    GBps backward = 0;
+    if (to.kind == VertexKind::gpu && to.part->compute_capability < 80 && system_.vertex(start).kind != VertexKind::gpu) backward += forward / 8;
+    if (to.kind == VertexKind::cpu && to.cpu == CpuClass::p9 && edge.kind == EdgeKind::nvl) backward += forward;
+    Edge* reverse = nullptr;
+    if (backward != 0)
+      for (const int r : to.edges)
+        if (system_.edge(r).to == edge.from && system_.edge(r).kind == edge.kind) {
+          reverse = &system_.edge(r);
+          break;
+        }
+    if (edge.rate < forward || (reverse != nullptr && reverse->rate < backward)) return false;
+    subtract(edge, forward);
+    if (reverse != nullptr) subtract(*reverse, backward);
+  }
+  return true;
+}
+
+// Goes from one vertex to another `times` (negative: takes it back); false where type or rate do not allow it.
+bool Search::follow(int from, int to, float times) {
+  const Path& path = system_.path(from, to);
+  const auto on_chip = [&](int v) { return system_.vertex(v).kind == VertexKind::gpu || system_.vertex(v).kind == VertexKind::nvs; };
+  const bool intra = on_chip(from) && on_chip(to);
+  const PathType allowed = intra ? plan_.intra_type : plan_.inter_type;
+  if (path.type >= PathType::dis) return false;
+  if (times == 1 && path.type > allowed) return false;
+  if (times == 1 && is_tree(plan_.pattern) && system_.path(to, from).type > allowed) return false;
+  const GBps rate = (intra ? plan_.intra : plan_.inter) * times;
+  std::size_t done = 0;
+  if (!take(path, from, path.edges.size(), rate, done)) {
+    std::size_t undone = 0;
+    const std::size_t steps = done;
+    take(path, from, steps, -rate, undone);
+    return false;
+  }
+  plan_.hops += static_cast<int>(times * static_cast<float>(path.edges.size()));
+  return true;
+}
+
+GBps Search::pcie_rate(int gpu) const {
+  for (const int e : system_.vertex(gpu).edges) {
+    const Edge& edge = system_.edge(e);
+    if (edge.kind != EdgeKind::pci) continue;
+    for (const int back : system_.vertex(edge.to).edges)
+      if (system_.edge(back).to == gpu) return std::min(edge.rate, system_.edge(back).rate);
+  }
+  return -1;
+}
+
+// Which GPUs to try after `position`, best first (rule 11). `sort_net`: 1 the way returns to the NIC from there, -1 it will later, 0 never.
+std::vector<int> Search::next_gpus(int position, int sort_net) {
+  struct Score { int position, after, hops, rate, net_hops, net_pcie, net_rate; };
+  const int count = static_cast<int>(gpus());
+  const std::uint64_t flag = std::uint64_t{1} << plan_.channels;
+  std::vector<Score> scores;
+  for (int i = 1; i < count; ++i) {
+    const int other = (position + i) % count;
+    const Path& path = system_.path(gpu(position), gpu(other));
+    if (path.edges.empty() || (used_[static_cast<std::size_t>(other)] & flag) != 0) continue;
+    Score s{other, i, static_cast<int>(path.edges.size()), static_cast<int>(path.rate), 0, 0, 0};
+    if (sort_net != 0) {
+      const Path& net = system_.path(net_of(plan_.channels, 0), gpu(other));
+      s.net_hops = static_cast<int>(net.edges.size());
+      s.net_pcie = static_cast<int>(pcie_rate(gpu(other)));
+      s.net_rate = static_cast<int>(net.rate);
+    }
+    scores.push_back(s);
+  }
+  std::stable_sort(scores.begin(), scores.end(), [](const Score& a, const Score& b) {
+    if (a.net_rate != b.net_rate) return a.net_rate > b.net_rate;
+    if (a.net_pcie != b.net_pcie) return a.net_pcie > b.net_pcie;
+    if (a.net_hops != b.net_hops) return a.net_hops < b.net_hops;
+    if (a.rate != b.rate) return a.rate > b.rate;
+    if (a.hops != b.hops) return a.hops < b.hops;
+    return a.after < b.after;
+  });
+  if (sort_net == -1 && std::all_of(scores.begin(), scores.end(), [&](const Score& s) { return s.rate == scores.front().rate && s.hops == scores.front().hops; }))
+    std::reverse(scores.begin(), scores.end());
+  std::vector<int> next;
+  for (const Score& s : scores) next.push_back(s.position);
+
+  if (system_.nvswitch >= 0) {  // only the neighbours
+    const int before = (position - 1 + count) % count, after = (position + 1) % count;
+    std::vector<int> first = plan_.pattern == Pattern::ring            ? std::vector<int>{after, before}
+                             : plan_.pattern == Pattern::balanced_tree ? std::vector<int>{before, after}
+                                                                       : std::vector<int>{after};
+    if (before == after && first.size() == 2) first.pop_back();
+    std::vector<int> kept;
+    for (const int f : first)
+      if (std::find(next.begin(), next.end(), f) != next.end()) kept.insert(kept.begin(), f);
+    return kept;
+  }
+  return next;
+}
+
+// The NICs NCCL gives the GPUs (one of them, -1: all): rules 12 and 20.
+std::vector<int> Search::own_nets(int only) const {
+  std::vector<int> nets;
+  const auto add = [&](int net) {
+    if (net >= 0 && std::find(nets.begin(), nets.end(), net) == nets.end()) nets.push_back(net);
+  };
+  std::vector<int> from = system_.gpus;
+  if (only >= 0) from = {gpu(only)};
+  std::vector<std::vector<int>> own;  // per GPU, by channel until the first comes round again
+  for (const int g : from) {
+    own.emplace_back();
+    for (int c = 0; c < kMostChannels; ++c) {
+      const int net = local_net(system_, g, c);
+      if (c > 0 && net == own.back().front()) break;
+      own.back().push_back(net);
+    }
+  }
+  if (system_.hosts > 1) {
+    for (std::size_t c = 0; c < kMostChannels; ++c)
+      for (const auto& nets_of_gpu : own)
+        if (c < nets_of_gpu.size()) add(nets_of_gpu[c]);
+  } else {
+    for (const auto& nets_of_gpu : own)
+      for (const int net : nets_of_gpu) add(net);
+  }
+  return nets;
+}
+
+// NICs to start from, or for one GPU to return to: its own first, then the others by distance.
+const std::vector<int>& Search::nets_to_try(int only) {
+  const std::size_t key = static_cast<std::size_t>(only < 0 ? static_cast<int>(gpus()) : only);
+  std::vector<int>& nets = nets_to_try_[key * kPathTypes + static_cast<std::size_t>(plan_.inter_type)];
+  if (!nets.empty() || system_.nets.empty()) return nets;
+  nets = own_nets_[key];
+  for (int t = 0; t <= static_cast<int>(plan_.inter_type); ++t)
+    for (std::size_t g = 0; g < gpus(); ++g) {
+      if (only >= 0 && g != key) continue;
+      for (const int net : system_.nets)
+        if (static_cast<int>(system_.path(system_.gpus[g], net).type) == t && std::find(nets.begin(), nets.end(), net) == nets.end()) nets.push_back(net);
+    }
+  return nets;
+}
+
+bool Search::is_better() const {
+  if (plan_.channels < plan_.least) return false;
+  const auto all = [](const Candidate& c, GBps rate) { return static_cast<float>(c.channels) * rate; };
+  if (plan_.pattern == Pattern::nvls)
+    return (plan_.channels > best_.channels && plan_.channels <= static_cast<int>(gpus())) || all(plan_, plan_.inter) > all(best_, best_.inter);
+  if (all(plan_, plan_.intra) != all(best_, best_.intra)) return all(plan_, plan_.intra) > all(best_, best_.intra);
+  return plan_.pattern == best_.pattern && plan_.cross_nic == best_.cross_nic && plan_.hops < best_.hops;
+}
+
+// A channel is complete: kept if it is better, and the next one tried.
+void Search::finish(int& steps) {
+  ++plan_.channels;
+  if (is_better()) {
+    best_ = plan_;
+    if (plan_.channels == plan_.most) steps = kPerfect;
+  }
+  if (plan_.channels < plan_.most) search_channel(steps);
+  --plan_.channels;
+}
+
+void Search::try_gpu(int from, int position, int step, Walk walk, int& steps) {
+  if (from >= 0 && !follow(from, gpu(position), 1)) return;
+  const std::uint64_t flag = std::uint64_t{1} << plan_.channels;
+  used_[static_cast<std::size_t>(position)] ^= flag;
+  visit(position, step, walk, steps);
+  used_[static_cast<std::size_t>(position)] ^= flag;
+  if (from >= 0) follow(from, gpu(position), -1);
+}
+
+void Search::back_to_net(int position, int step, Walk walk, int& steps) {
+  if (system_.nets.empty()) return;
+  const int channel = plan_.channels, start = net_of(channel, 0);
+  for (const int net : nets_to_try(position)) {
+    if (plan_.pattern == Pattern::tree && net != start) continue;
+    if (plan_.pattern == Pattern::ring && plan_.cross_nic == 2) {
+      if (channel % 2 == 1 && net != net_of(channel - 1, 0)) continue;
+    } else if (plan_.cross_nic == 0) {
+      const Machine::Net &a = *system_.vertex(net).net, &b = *system_.vertex(start).net;
+      if (a.asic != b.asic || a.port != b.port || system_.vertex(net).host != system_.vertex(start).host) continue;
+    }
+    Walk next = walk;
+    next.back_to_net = -1;
+    const GBps inter = plan_.inter;
+    if (plan_.pattern == Pattern::balanced_tree) {  // half of the traffic on each of the first two GPUs
+      if (step == 0) next.back_to_net = 1;
+      else if (net != net_of(channel, 1)) continue;
+      plan_.inter /= 2;
+    }
+    const bool reached = follow(gpu(position), net, 1);
+    plan_.inter = inter;
+    if (!reached) continue;
+    net_of(channel, 1) = net;
+    visit(position, step, next, steps);
+    if (plan_.pattern == Pattern::balanced_tree) plan_.inter /= 2;
+    follow(gpu(position), net, -1);
+    plan_.inter = inter;
+  }
+}
+
+// Room for one more head: every GPU sends to and receives from the switch once, the head twice.
+void Search::try_nvls(int head, int& steps) {
+  const auto times = [&](int g) { return g == head ? 2.0f : 1.0f; };
+  const int count = static_cast<int>(gpus());
+  int down = 0, up = 0;
+  while (down < count && follow(system_.nvswitch, gpu(down), times(down))) ++down;
+  if (down == count) {
+    while (up < count && follow(gpu(up), system_.nvswitch, times(up))) ++up;
+    if (up == count && steps > 0) {
+      --steps;
+      finish(steps);
+    }
+  }
+  while (up > 0) { --up; follow(gpu(up), system_.nvswitch, -times(up)); }
+  while (down > 0) { --down; follow(system_.nvswitch, gpu(down), -times(down)); }
+}
+
+// At `position` as the `step`-th of the channel. Depth: channels · (GPUs + 3).
+void Search::visit(int position, int step, Walk walk, int& steps) {
+  if (steps <= 0) return;
+  --steps;
+  const int count = static_cast<int>(gpus());
+  if (step == count) return finish(steps);
+  placed(plan_.channels, step) = position;
+  if (step == walk.back_to_net) return back_to_net(position, step, walk, steps);
+  if (plan_.pattern == Pattern::nvls) return try_nvls(position, steps);
+  if (step < count - 1) {
+    std::vector<int> next;
+    if (walk.order == Order::plain) next = {step + 1};
+    else if (walk.order == Order::replay) next = {placed(plan_.channels - 1, step + 1)};
+    else next = next_gpus(position, walk.back_to_net == -1 ? 0 : walk.back_to_net == step + 1 ? 1 : -1);
+    for (const int n : next) try_gpu(gpu(position), n, step + 1, walk, steps);
+    return;
+  }
+  if (step == walk.back_to_first) {
+    const int first = placed(plan_.channels, 0);
+    if (!follow(gpu(position), gpu(first), 1)) return;
+    visit(first, step + 1, {walk.back_to_net, -1, walk.order}, steps);
+    follow(gpu(position), gpu(first), -1);
+    return;
+  }
+  visit(position, count, {-1, -1, walk.order}, steps);
+}
+
+void Search::from_nets(Walk walk, int& steps) {
+  const GBps rate = std::trunc(plan_.inter);  // rule 13
+  const std::vector<int>& nets = nets_to_try(-1);
+  const std::size_t count = nets.size();
+  bool found = false;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (plan_.pattern == Pattern::nvls && found) break;
+    const int channel = plan_.channels;
+    const int net = nets[(static_cast<std::size_t>(channel) + i) % count];
+    const std::size_t index = static_cast<std::size_t>(net_index(net));
+    if (net_rate_[index] < rate) continue;
+    if (plan_.pattern == Pattern::ring && plan_.cross_nic == 2 && channel % 2 == 1 && net != net_of(channel - 1, 1)) continue;
+    net_of(channel, 0) = net;
+    plan_.latency = system_.vertex(net).net->latency_us;
+    const auto use = [&](GBps amount) {
+      for (std::size_t n = 0; n < system_.nets.size(); ++n) {
+        const Machine::Net &a = *system_.vertex(system_.nets[n]).net, &b = *system_.vertex(net).net;
+        if (a.asic == b.asic && a.port == b.port && system_.vertex(system_.nets[n]).host == system_.vertex(net).host) net_rate_[n] -= amount;
+      }
+    };
+    const auto position_of = [&](int g) { return static_cast<int>(std::find(system_.gpus.begin(), system_.gpus.end(), g) - system_.gpus.begin()); };
+    const auto start_at = [&](int position, Order order, int& left) { try_gpu(net, position, 0, {walk.back_to_net, walk.back_to_first, order}, left); };
+    use(rate);
+    const int local = net_gpu_[index];
+    if (plan_.pattern == Pattern::nvls) {
+      if (channel < static_cast<int>(count) && local >= 0) {
+        bool is_head = false;
+        for (int c = 0; c < channel; ++c) is_head |= gpu(placed(c, 0)) == local;
+        if (!is_head) {
+          start_at(position_of(local), Order::free, steps);
+          found = true;
+        }
+      }
+    } else if (channel > 0 && plan_.same_channels) {
+      start_at(placed(channel - 1, 0), Order::replay, steps);
+    } else {
+      if (channel == 0 && system_.nvswitch < 0) {
+        int left = kStepsPlainOrder;
+        start_at(0, Order::plain, left);
+        if (left == kPerfect) steps = kPerfect;
+      }
+      if (local >= 0) start_at(position_of(local), Order::free, steps);
+      if (net_near_type_[index] != PathType::dis)
+        for (const int g : net_near_[index])
+          if (g != local) start_at(position_of(g), Order::free, steps);
+    }
+    use(-rate);
+  }
+}
+
+void Search::search_channel(int& steps) {
+  const int last = static_cast<int>(gpus()) - 1;
+  if (!system_.nets.empty()) return from_nets({plan_.pattern == Pattern::ring ? last : 0, -1, Order::free}, steps);
+  const Walk walk{-1, plan_.pattern == Pattern::ring ? last : -1, Order::free};
+  if (plan_.pattern == Pattern::nvls) return try_gpu(-1, plan_.channels, 0, walk, steps);
+  if (plan_.channels == 0) try_gpu(-1, 0, 0, {-1, walk.back_to_first, Order::plain}, steps);
+  else try_gpu(-1, placed(plan_.channels - 1, 0), 0, {-1, walk.back_to_first, Order::replay}, steps);
+  if (!plan_.same_channels || plan_.channels == 0)
+    for (int g = 0; g <= last; ++g) try_gpu(-1, g, 0, walk, steps);
+}
+
+// Exactly two groups of GPUs with NVLink inside and something slower between (rule 9).
+bool Search::has_two_nvlink_islands() const {
+  const std::size_t n = gpus();
+  std::vector<std::size_t> island(n), members(n, 0);
+  for (std::size_t g = 0; g < n; ++g) island[g] = g;
+  for (std::size_t g = 0; g < n; ++g)
+    for (std::size_t p = g + 1; p < n; ++p)
+      if (system_.path(system_.gpus[g], system_.gpus[p]).type == PathType::nvl) island[p] = island[g];
+  for (std::size_t g = 0; g < n; ++g) ++members[island[g]];
+  return std::count_if(members.begin(), members.end(), [](std::size_t m) { return m > 1; }) == 2;
+}
+
+// Rule 10.
+void Search::double_channels(int compute_capability) {
+  if (best_.channels == 0 || best_.pattern == Pattern::nvls || best_.intra < 25) return;
+  if (compute_capability > 80 && best_.intra < 50 && best_.channels > 4) return;
+  const int doubled = std::min(best_.channels * 2, best_.most);
+  for (int c = best_.channels; c < doubled; ++c) {
+    const auto from = static_cast<std::ptrdiff_t>(c - best_.channels);
+    const auto n = static_cast<std::ptrdiff_t>(gpus());
+    std::copy_n(best_.order.begin() + from * n, n, best_.order.begin() + c * n);
+    std::copy_n(best_.nets.begin() + from * 2, 2, best_.nets.begin() + c * 2);
+  }
+  const int times = (doubled + best_.channels - 1) / best_.channels;
+  best_.intra /= static_cast<GBps>(times);
+  best_.inter /= static_cast<GBps>(times);
+  best_.channels = doubled;
+}
+
+Graph Search::run(Pattern pattern, int least, int most) {
+  const int count = static_cast<int>(gpus());
+  const bool has_nets = !system_.nets.empty();
+  const int cc = system_.least_compute_capability();
+  const int cross_nic = system_.nets.size() > 1 && (pattern == Pattern::ring || pattern == Pattern::balanced_tree) ? environment_.cross_nic : 0;
+  const auto range = [&](const std::vector<int>& to, PathType& near, PathType& far) {
+    near = PathType::sys;
+    far = PathType::loc;
+    for (const int a : system_.gpus)
+      for (const int b : to)
+        if (a != b) {
+          near = std::min(near, system_.path(a, b).type);
+          far = std::max(far, system_.path(a, b).type);
+        }
+  };
+  PathType near_intra = PathType::loc, far_intra = PathType::sys, near_inter = PathType::pix, far_inter = PathType::sys;
+  if (count > 1) range(system_.gpus, near_intra, far_intra);
+  if (has_nets) {
+    range(system_.nets, near_inter, far_inter);
+    far_intra = far_inter;
+  }
+  best_.pattern = pattern;
+  best_.least = least;
+  best_.most = most;
+  best_.cross_nic = cross_nic == 1 ? 1 : 0;
+  best_.intra_type = near_intra;
+  best_.inter_type = near_inter;
+  const bool same_channels = pattern != Pattern::nvls;
+  best_.same_channels = same_channels;
+  const auto graph = [&] {
+    Graph g;
+    g.pattern = best_.pattern;
+    g.channels = best_.channels;
+    g.intra = best_.intra;
+    g.inter = best_.inter;
+    g.latency_us = best_.latency;
+    g.intra_type = best_.intra_type;
+    g.inter_type = best_.inter_type;
+    g.cross_nic = best_.cross_nic;
+    g.same_channels = best_.same_channels;
+    for (int c = 0; c < best_.channels; ++c) {
+      const auto at = best_.order.begin() + static_cast<std::ptrdiff_t>(c) * count;
+      g.order.emplace_back(at, at + (best_.pattern == Pattern::nvls ? 1 : count));
+      if (has_nets) {
+        const auto dev = [&](int end) {
+          const int net = best_.nets[static_cast<std::size_t>(c * 2 + end)];
+          return net < 0 ? 0 : system_.vertex(net).net->dev;
+        };
+        g.nets.push_back({dev(0), dev(1)});
+      }
+    }
+    return g;
+  };
+  if (pattern == Pattern::nvls && (system_.nvswitch < 0 || cc < 90)) {
+    best_.channels = 0;
+    return graph();
+  }
+  if (pattern == Pattern::nvls) best_.most = std::min(kMostNvlsHeads, count);
+  if (count == 1 && pattern != Pattern::ring) best_.pattern = Pattern::tree;
+  if (!has_nets && pattern == Pattern::nvls) best_.least = best_.most;
+  if (best_.pattern == Pattern::ring && best_.most >= 2 && best_.least == 1 && has_two_nvlink_islands()) best_.least = 2;
+
+  plan_ = best_;
+  const auto list = std::find_if(release_.speeds.begin(), release_.speeds.end(), [&](const Release::Speeds& s) { return cc >= s.compute_capability; });
+  const std::vector<GBps>& speeds = has_nets ? list->inter : list->intra;
+  const std::size_t last = speeds.size() - 1;
+  GBps total = system_.total;
+  if (count > 1 && best_.pattern != Pattern::ring) total = static_cast<GBps>(total * (count * 1.0 / (count - 1)));
+  std::size_t speed = 0;
+  while ((speeds[speed] > system_.most || speeds[speed] * static_cast<GBps>(best_.least) > total) && speed < last) ++speed;
+  plan_.intra = plan_.inter = speeds[speed];
+
+  // Rule 8: one thing after the other is relaxed until a solution is found; then channels are doubled and speeds raised.
+  std::int64_t in_all = kStepsInAll;
+  bool relaxing = true;
+  while (true) {
+    int steps = plan_.same_channels ? kStepsSameChannels : kSteps;
+    plan_.channels = 0;
+    in_all -= steps;
+    search_channel(steps);
+    bool done = steps == kPerfect || static_cast<GBps>(best_.channels) * best_.inter >= system_.total;
+    if (!done && relaxing) {
+      if (plan_.same_channels && !(system_.vertex(system_.cpus.front()).cpu == CpuClass::amd && plan_.intra_type == PathType::sys)) {
+        plan_.same_channels = false;
+        continue;
+      }
+      plan_.same_channels = same_channels;
+      in_all += steps;
+      if (in_all < 0 && best_.channels > 0) {
+        done = true;
+      } else {
+        if (cc >= 90 && plan_.pattern == Pattern::balanced_tree) {
+          plan_.pattern = Pattern::tree;
+          continue;
+        }
+        plan_.pattern = best_.pattern;
+        const auto farther = [](PathType t) { return static_cast<PathType>(static_cast<int>(t) + 1); };
+        const PathType most_intra = has_nets ? plan_.inter_type : far_intra;
+        if (plan_.intra_type < most_intra && (best_.channels == 0 || plan_.intra_type < best_.intra_type)) {
+          plan_.intra_type = farther(plan_.intra_type);
+          if (plan_.intra_type < PathType::dis) continue;
+        }
+        plan_.intra_type = near_intra;
+        if (has_nets && plan_.inter_type < far_inter && (best_.channels == 0 || plan_.inter_type < best_.inter_type || plan_.inter_type < PathType::pxn)) {
+          plan_.inter_type = farther(plan_.inter_type);
+          if (plan_.inter_type < PathType::dis) continue;
+        }
+        plan_.inter_type = near_inter;
+        if (cross_nic == 2 && plan_.cross_nic == 0 && (best_.pattern == Pattern::ring || best_.pattern == Pattern::balanced_tree)) {
+          plan_.cross_nic = 2;
+          continue;
+        }
+        plan_.cross_nic = cross_nic == 1 ? 1 : 0;
+        if (speed < last && (best_.channels == 0 || static_cast<double>(speeds[speed + 1] / best_.inter) > .49)) {
+          plan_.inter = plan_.intra = speeds[++speed];
+          continue;
+        }
+      }
+    }
+    if (relaxing) {
+      steps = kPerfect;
+      double_channels(cc);
+      plan_ = best_;
+      speed = 0;
+      while (speeds[speed] > best_.inter && speed < last) ++speed;
+      plan_.intra = plan_.inter = speeds[speed];
+      plan_.least = best_.channels;
+      relaxing = false;
+    }
+    if (steps != 0 && speed > 0) {
+      if (best_.pattern == Pattern::ring) {
+        plan_.intra = plan_.inter = speeds[--speed];
+        continue;
+      }
+      if (best_.pattern == Pattern::nvls && plan_.inter == best_.inter && plan_.inter < plan_.intra * 2) {
+        plan_.least = plan_.most = best_.channels;
+        plan_.inter = speeds[--speed];
+        continue;
+      }
+      if (plan_.intra == best_.intra && plan_.intra < plan_.inter * 2) {
+        plan_.intra = speeds[--speed];
+        continue;
+      }
+    }
+    break;
+  }
+
+  if (best_.channels == 0 && best_.pattern != Pattern::nvls) {  // rule 14
+    for (int g = 0; g < count; ++g) best_.order[static_cast<std::size_t>(g)] = g;
+    best_.nets[0] = best_.nets[1] = -1;
+    best_.intra = best_.inter = 0.1f;
+    best_.intra_type = best_.inter_type = PathType::sys;
+    best_.channels = 1;
+  }
+  return graph();
+}
+
+}  // namespace
+
+Graph search(System& system, const Release& release, const Environment& environment, Pattern pattern, int least, int most) {
+  return Search(system, release, environment).run(pattern, least, most);
+}
+
+}  // namespace wireplan::nccl

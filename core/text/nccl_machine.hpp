@@ -1,0 +1,19 @@
+// A machine as NCCL reads it, from a topology file (NCCL_TOPO_DUMP_FILE).
+#pragma once
+
+#include "core/base/error.hpp"
+#include "core/cost/nccl/machine.hpp"
+#include "core/text/xml.hpp"
+
+namespace wireplan {
+
+struct NcclMachine {
+  nccl::Machine machine;
+  std::vector<Assumption> assumed;  // what the file left out
+};
+
+// Errors (path "", with the line) for what NCCL would fail on or could not mean: no <system>, no GPU, a GPU without sm, a bus id given
+// twice, widths and rates no hardware has, NVLinks to nowhere at one end only.
+Result<NcclMachine> nccl_machine_of(const XmlDocument& document);
+
+}  // namespace wireplan
