@@ -1,6 +1,7 @@
 #include "core/cost/nccl/search.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 
@@ -40,6 +41,11 @@ class Search {
     }
     for (int g = 0; g <= static_cast<int>(gpus()); ++g) own_nets_.push_back(own_nets(g < static_cast<int>(gpus()) ? g : -1));
     nets_to_try_.resize(own_nets_.size() * kPathTypes);
+    for (const int a : system.gpus) {
+      for (const int b : system.gpus) intra_types_ |= 1u << static_cast<int>(system.path(a, b).type);
+      if (system.nvswitch >= 0) intra_types_ |= 1u << static_cast<int>(system.path(a, system.nvswitch).type) | 1u << static_cast<int>(system.path(system.nvswitch, a).type);
+      for (const int net : system.nets) inter_types_ |= 1u << static_cast<int>(system.path(a, net).type) | 1u << static_cast<int>(system.path(net, a).type);
+    }
     used_.assign(system.gpus.size(), 0);
     plan_.order.assign(kMostChannels * gpus(), 0);
     plan_.nets.assign(kMostChannels * 2, 0);
@@ -65,6 +71,7 @@ class Search {
   bool take(const Path& path, int start, std::size_t steps, GBps rate, std::size_t& done);
   bool follow(int from, int to, float times);
   void search_channel(int& steps);
+  void search_once(int& steps);
   void from_nets(Walk walk, int& steps);
   void try_gpu(int from, int position, int step, Walk walk, int& steps);
   void visit(int position, int step, Walk walk, int& steps);
@@ -72,7 +79,7 @@ class Search {
   void finish(int& steps);
   void try_nvls(int head, int& steps);
   bool is_better() const;
-  std::vector<int> next_gpus(int position, int sort_net);
+  void push_next_gpus(int position, int sort_net);
   const std::vector<int>& nets_to_try(int only);
   std::vector<int> own_nets(int only) const;
   bool has_two_nvlink_islands() const;
@@ -88,6 +95,12 @@ class Search {
   std::vector<PathType> net_near_type_;
   std::vector<std::vector<int>> own_nets_, nets_to_try_;  // by GPU, the last: for all; and by the distance allowed
   std::vector<std::uint64_t> used_;             // per GPU: a bit for each channel that has it
+  struct Score { int position; std::array<int, 5> key; };  // to the NIC: rate, PCIe rate, hops; to the GPU: rate, hops
+  std::vector<Score> scores_;
+  std::vector<int> next_;                       // a stack: what the visits under way have yet to try
+  struct Try { GBps rate; int intra, inter, cross_nic; bool same_channels; Pattern pattern; int steps; };
+  std::vector<Try> tries_;
+  unsigned intra_types_ = 0, inter_types_ = 0;  // bit t: some path has type t
   Candidate plan_, best_;
 };
 
@@ -153,50 +166,42 @@ GBps Search::pcie_rate(int gpu) const {
   return -1;
 }
 
-// Which GPUs to try after `position`, best first (rule 11). `sort_net`: 1 the way returns to the NIC from there, -1 it will later, 0 never.
-std::vector<int> Search::next_gpus(int position, int sort_net) {
-  struct Score { int position, after, hops, rate, net_hops, net_pcie, net_rate; };
+// Which GPUs to try after `position`, best first (rule 11), on top of next_. `sort_net`: 1 the way returns to the NIC from there, -1 it
+// will later, 0 never.
+void Search::push_next_gpus(int position, int sort_net) {
   const int count = static_cast<int>(gpus());
   const std::uint64_t flag = std::uint64_t{1} << plan_.channels;
-  std::vector<Score> scores;
-  for (int i = 1; i < count; ++i) {
-    const int other = (position + i) % count;
-    const Path& path = system_.path(gpu(position), gpu(other));
-    if (path.edges.empty() || (used_[static_cast<std::size_t>(other)] & flag) != 0) continue;
-    Score s{other, i, static_cast<int>(path.edges.size()), static_cast<int>(path.rate), 0, 0, 0};
-    if (sort_net != 0) {
-      const Path& net = system_.path(net_of(plan_.channels, 0), gpu(other));
-      s.net_hops = static_cast<int>(net.edges.size());
-      s.net_pcie = static_cast<int>(pcie_rate(gpu(other)));
-      s.net_rate = static_cast<int>(net.rate);
-    }
-    scores.push_back(s);
-  }
-  std::stable_sort(scores.begin(), scores.end(), [](const Score& a, const Score& b) {
-    if (a.net_rate != b.net_rate) return a.net_rate > b.net_rate;
-    if (a.net_pcie != b.net_pcie) return a.net_pcie > b.net_pcie;
-    if (a.net_hops != b.net_hops) return a.net_hops < b.net_hops;
-    if (a.rate != b.rate) return a.rate > b.rate;
-    if (a.hops != b.hops) return a.hops < b.hops;
-    return a.after < b.after;
-  });
-  if (sort_net == -1 && std::all_of(scores.begin(), scores.end(), [&](const Score& s) { return s.rate == scores.front().rate && s.hops == scores.front().hops; }))
-    std::reverse(scores.begin(), scores.end());
-  std::vector<int> next;
-  for (const Score& s : scores) next.push_back(s.position);
-
+  const auto is_open = [&](int other) { return (used_[static_cast<std::size_t>(other)] & flag) == 0 && !system_.path(gpu(position), gpu(other)).edges.empty(); };
   if (system_.nvswitch >= 0) {  // only the neighbours
     const int before = (position - 1 + count) % count, after = (position + 1) % count;
-    std::vector<int> first = plan_.pattern == Pattern::ring            ? std::vector<int>{after, before}
-                             : plan_.pattern == Pattern::balanced_tree ? std::vector<int>{before, after}
-                                                                       : std::vector<int>{after};
-    if (before == after && first.size() == 2) first.pop_back();
-    std::vector<int> kept;
-    for (const int f : first)
-      if (std::find(next.begin(), next.end(), f) != next.end()) kept.insert(kept.begin(), f);
-    return kept;
+    const auto push = [&](int other) {
+      if (is_open(other)) next_.push_back(other);
+    };
+    if (plan_.pattern == Pattern::ring && before != after) push(before);
+    push(after);
+    if (plan_.pattern == Pattern::balanced_tree && before != after) push(before);
+    return;
   }
-  return next;
+  scores_.clear();
+  for (int i = 1; i < count; ++i) {
+    const int other = (position + i) % count;
+    if (!is_open(other)) continue;
+    const Path& path = system_.path(gpu(position), gpu(other));
+    Score s{other, {0, 0, 0, -static_cast<int>(path.rate), static_cast<int>(path.edges.size())}};
+    if (sort_net != 0) {
+      const Path& net = system_.path(net_of(plan_.channels, 0), gpu(other));
+      s.key[0] = -static_cast<int>(net.rate);
+      s.key[1] = -static_cast<int>(pcie_rate(gpu(other)));
+      s.key[2] = static_cast<int>(net.edges.size());
+    }
+    std::size_t at = scores_.size();  // of equal ones the first stays first
+    scores_.push_back(s);
+    for (; at > 0 && s.key < scores_[at - 1].key; --at) scores_[at] = scores_[at - 1];
+    scores_[at] = s;
+  }
+  const bool all_alike = std::all_of(scores_.begin(), scores_.end(), [&](const Score& s) { return s.key[3] == scores_.front().key[3] && s.key[4] == scores_.front().key[4]; });
+  if (sort_net == -1 && all_alike) std::reverse(scores_.begin(), scores_.end());
+  for (const Score& s : scores_) next_.push_back(s.position);
 }
 
 // The NICs NCCL gives the GPUs (one of them, -1: all): rules 12 and 20.
@@ -328,11 +333,13 @@ void Search::visit(int position, int step, Walk walk, int& steps) {
   if (step == walk.back_to_net) return back_to_net(position, step, walk, steps);
   if (plan_.pattern == Pattern::nvls) return try_nvls(position, steps);
   if (step < count - 1) {
-    std::vector<int> next;
-    if (walk.order == Order::plain) next = {step + 1};
-    else if (walk.order == Order::replay) next = {placed(plan_.channels - 1, step + 1)};
-    else next = next_gpus(position, walk.back_to_net == -1 ? 0 : walk.back_to_net == step + 1 ? 1 : -1);
-    for (const int n : next) try_gpu(gpu(position), n, step + 1, walk, steps);
+    if (walk.order == Order::plain) return try_gpu(gpu(position), step + 1, step + 1, walk, steps);
+    if (walk.order == Order::replay) return try_gpu(gpu(position), placed(plan_.channels - 1, step + 1), step + 1, walk, steps);
+    const std::size_t first = next_.size();
+    push_next_gpus(position, walk.back_to_net == -1 ? 0 : walk.back_to_net == step + 1 ? 1 : -1);
+    const std::size_t end = next_.size();
+    for (std::size_t i = first; i < end; ++i) try_gpu(gpu(position), next_[i], step + 1, walk, steps);
+    next_.resize(first);
     return;
   }
   if (step == walk.back_to_first) {
@@ -404,6 +411,24 @@ void Search::search_channel(int& steps) {
   else try_gpu(-1, placed(plan_.channels - 1, 0), 0, {-1, walk.back_to_first, Order::replay}, steps);
   if (!plan_.same_channels || plan_.channels == 0)
     for (int g = 0; g <= last; ++g) try_gpu(-1, g, 0, walk, steps);
+}
+
+// Allowing a distance no path has changes nothing: the same steps would be taken, and nothing better found.
+void Search::search_once(int& steps) {
+  const auto farthest = [](unsigned types, PathType allowed) {
+    int t = static_cast<int>(allowed);
+    while (t > 0 && (types >> t & 1u) == 0) --t;
+    return t;
+  };
+  Try now{plan_.inter, farthest(intra_types_, plan_.intra_type), farthest(inter_types_, plan_.inter_type), plan_.cross_nic, plan_.same_channels, plan_.pattern, 0};
+  for (const Try& t : tries_)
+    if (t.rate == now.rate && t.intra == now.intra && t.inter == now.inter && t.cross_nic == now.cross_nic && t.same_channels == now.same_channels && t.pattern == now.pattern) {
+      steps = t.steps;
+      return;
+    }
+  search_channel(steps);
+  now.steps = steps;
+  tries_.push_back(now);
 }
 
 // Exactly two groups of GPUs with NVLink inside and something slower between (rule 9).
@@ -514,7 +539,8 @@ Graph Search::run(Pattern pattern, int least, int most) {
     int steps = plan_.same_channels ? kStepsSameChannels : kSteps;
     plan_.channels = 0;
     in_all -= steps;
-    search_channel(steps);
+    if (relaxing) search_once(steps);
+    else search_channel(steps);
     bool done = steps == kPerfect || static_cast<GBps>(best_.channels) * best_.inter >= system_.total;
     if (!done && relaxing) {
       if (plan_.same_channels && !(system_.vertex(system_.cpus.front()).cpu == CpuClass::amd && plan_.intra_type == PathType::sys)) {
