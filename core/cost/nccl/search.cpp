@@ -46,6 +46,7 @@ class Search {
       if (system.nvswitch >= 0) intra_types_ |= 1u << static_cast<int>(system.path(a, system.nvswitch).type) | 1u << static_cast<int>(system.path(system.nvswitch, a).type);
       for (const int net : system.nets) inter_types_ |= 1u << static_cast<int>(system.path(a, net).type) | 1u << static_cast<int>(system.path(net, a).type);
     }
+    may_load_back_ = system.least_compute_capability() < 80 || system.vertex(system.cpus.front()).cpu == CpuClass::p9;
     used_.assign(system.gpus.size(), 0);
     plan_.order.assign(kMostChannels * gpus(), 0);
     plan_.nets.assign(kMostChannels * 2, 0);
@@ -100,6 +101,7 @@ class Search {
   std::vector<int> next_;                       // a stack: what the visits under way have yet to try
   struct Try { GBps rate; int intra, inter, cross_nic; bool same_channels; Pattern pattern; int steps; };
   std::vector<Try> tries_;
+  bool may_load_back_ = false;                  // GPUs before Ampere, or NVLink to the CPU: a little of the traffic runs against the direction
   unsigned intra_types_ = 0, inter_types_ = 0;  // bit t: some path has type t
   Candidate plan_, best_;
 };
@@ -116,8 +118,13 @@ bool Search::take(const Path& path, int start, std::size_t steps, GBps rate, std
   const auto subtract = [](Edge& edge, GBps amount) { edge.rate = std::round((edge.rate - amount) * 1000) / 1000; };
   for (done = 0; done < steps; ++done) {
     Edge& edge = system_.edge(path.edges[done]);
-    const Vertex& to = system_.vertex(edge.to);
     const GBps forward = edge.kind == EdgeKind::pci ? pcie : rate;
+    if (!may_load_back_) {
+      if (edge.rate < forward) return false;
+      subtract(edge, forward);
+      continue;
+    }
+    const Vertex& to = system_.vertex(edge.to);
     GBps backward = 0;
     if (to.kind == VertexKind::gpu && to.part->compute_capability < 80 && system_.vertex(start).kind != VertexKind::gpu) backward += forward / 8;
     if (to.kind == VertexKind::cpu && to.cpu == CpuClass::p9 && edge.kind == EdgeKind::nvl) backward += forward;
