@@ -14,9 +14,8 @@ constexpr int kMostRingChannels = 32, kMostNvlsChannels = 64;
 // What one rank sees and searches, for it and all that end up in its node.
 Node node_of(System system, const Request& request, const Release& release, int rank, int ranks) {
   find_paths(system, request);
-  trim(system, rank, ranks);
+  keep_reachable(system, rank);
   find_paths(system, request);
-  set_bounds(system);
   Node node;
   for (const int g : system.gpus) {
     node.ranks.push_back(system.vertex(g).rank);
@@ -43,6 +42,11 @@ Node node_of(System system, const Request& request, const Release& release, int 
     }
     node.nics.push_back(std::move(nic));
   }
+  if (static_cast<int>(system.gpus.size()) == ranks && !system.nets.empty()) {  // rule 3: nothing leaves the node
+    remove_nets(system);
+    find_paths(system, request);
+  }
+  set_bounds(system);
   node.most = system.most;
   node.total = system.total;
   node.least_compute_capability = system.least_compute_capability();

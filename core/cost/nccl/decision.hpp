@@ -96,7 +96,7 @@ struct Node {
   std::vector<int> gpus;                     // index of the GPU in its host
   std::vector<int> hosts;
   struct Pair { PathType type = PathType::dis; GBps rate = 0; Transport transport = Transport::net; int hops = 0; };
-  std::vector<std::vector<Pair>> pairs;      // from, to
+  std::vector<std::vector<Pair>> pairs;      // from, to; with the NICs in the graph, which NCCL takes out again where it needs none
   struct Nic {
     int dev = 0, host = 0;
     GBps rate = 0;
@@ -113,7 +113,11 @@ struct Node {
 };
 
 struct Ring { std::vector<int> channels; std::vector<int> order; };    // ranks
-struct Tree { std::vector<int> channels; std::vector<int> parent; };   // by rank, -1: root
+struct Tree {
+  std::vector<int> channels;
+  std::vector<int> parent;                   // by rank, -1: root
+  std::vector<std::array<int, 3>> children;  // by rank, in NCCL's order, -1: none
+};
 
 struct Choice {
   Algorithm algorithm = Algorithm::ring;

@@ -251,7 +251,16 @@ System system_of(const Machine& machine, const Request& request, const Release& 
   return Builder(machine, request, release).build(first, count);
 }
 
-void trim(System& system, int rank, int ranks) {
+namespace {
+
+void remove(System& system, int gone) {
+  for (Vertex& v : system.vertices) std::erase_if(v.edges, [&](int e) { return system.edge(e).to == gone; });
+  system.vertex(gone).edges.clear();
+}
+
+}  // namespace
+
+void keep_reachable(System& system, int rank) {
   const std::vector<int> before = system.gpus;
   std::vector<std::size_t> domain(before.size());
   std::size_t own = 0;
@@ -261,19 +270,16 @@ void trim(System& system, int rank, int ranks) {
       if (system.path(before[g], before[p]).type < PathType::net) domain[g] = std::min(domain[g], domain[p]);
     if (system.vertex(before[g]).rank == rank) own = domain[g];
   }
-  const auto remove = [&](int gone) {
-    for (Vertex& v : system.vertices) std::erase_if(v.edges, [&](int e) { return system.edge(e).to == gone; });
-    system.vertex(gone).edges.clear();
-  };
   for (std::size_t g = 0; g < before.size(); ++g)
     if (domain[g] != own) {
-      remove(before[g]);
+      remove(system, before[g]);
       std::erase(system.gpus, before[g]);
     }
-  if (static_cast<int>(system.gpus.size()) == ranks) {
-    for (const int net : system.nets) remove(net);
-    system.nets.clear();
-  }
+}
+
+void remove_nets(System& system) {
+  for (const int net : system.nets) remove(system, net);
+  system.nets.clear();
 }
 
 void set_bounds(System& system) {

@@ -63,8 +63,9 @@ System system_of(const Machine& machine, const Request& request, const Release& 
 
 // Paths between everything that matters, then without what P2P, GPUDirect and PXN rule out (rules 1 to 3, 6).
 void find_paths(System& system, const Request& request);
-// Only the GPUs that `rank` reaches without the network stay; no NICs where these are all `ranks` (rule 3).
-void trim(System& system, int rank, int ranks);
+// Only the GPUs that `rank` reaches without the network stay (rule 3).
+void keep_reachable(System& system, int rank);
+void remove_nets(System& system);
 // Search bounds (rule 8).
 void set_bounds(System& system);
 
