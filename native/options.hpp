@@ -24,6 +24,12 @@ struct CollectiveOptions {
   int iterations = 0, warm_up = 0;  // mean nothing to a prediction
 };
 
+struct NcclOptions {  // of topology nccl
+  std::optional<int> nodes, rack_nodes;
+  std::string p2p, gpudirect, release;
+  std::vector<std::string> variables;  // NAME=VALUE
+};
+
 struct Options {
   std::string command;
   std::vector<std::string> plans;               // PLAN…
@@ -42,6 +48,7 @@ struct Options {
   std::string gpus;                             // "0,1,4,5"
   bool svg = false;
   CollectiveOptions collectives;
+  NcclOptions nccl;
   std::string import_file, import_gpu, import_network;  // of topology import
   std::vector<std::string> files;               // FILE… of import and validate
   std::string op, import_as;                    // --op, --as

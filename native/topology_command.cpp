@@ -10,6 +10,7 @@
 #include "native/files.hpp"
 #include "native/output.hpp"
 #include "native/topology_import.hpp"
+#include "native/topology_nccl.hpp"
 
 namespace wireplan {
 namespace {
@@ -63,12 +64,14 @@ void define_topology(CLI::App& app, Options& options) {
                "  wireplan topology show a100-80gb-pcie-4x-pairs --gpus 0,2\n"
                "  wireplan topology show dgx1-v100-16gb --svg");
   define_topology_import(*topology, options);
+  define_topology_nccl(*topology, options);
 }
 
 int run_topology(const Options& options, const Presets& presets) {
   if (options.subcommand == "show") return run_show(options, presets);
   if (options.subcommand == "import") return run_topology_import(options, presets);
-  return print_errors({Error{"command", "\"topology\"", "show | import", "topology needs a word on what to do: wireplan topology show CLUSTER, or wireplan topology import FILE"}}, options.json);
+  if (options.subcommand == "nccl") return run_topology_nccl(options, presets);
+  return print_errors({Error{"command", "\"topology\"", "show | import | nccl", "topology needs a word on what to do: wireplan topology show CLUSTER, wireplan topology import FILE, or wireplan topology nccl CLUSTER"}}, options.json);
 }
 
 }  // namespace wireplan

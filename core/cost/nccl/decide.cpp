@@ -103,6 +103,12 @@ void agree(Graph& all, const Graph& one, bool first) {
 
 }  // namespace
 
+int Node::gpu_number(int position) const {
+  const std::size_t p = static_cast<std::size_t>(position);
+  if (std::all_of(hosts.begin(), hosts.end(), [&](int host) { return host == hosts.front(); })) return gpus[p];
+  return ranks[p] - *std::min_element(ranks.begin(), ranks.end());
+}
+
 Decision decide(const Machine& machine, const Request& request, const Release& release) {
   Decision d;
   const int per_host = static_cast<int>(request.gpus.size());

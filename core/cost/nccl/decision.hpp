@@ -110,6 +110,8 @@ struct Node {
   CpuClass cpu = CpuClass::unknown;
   Graph ring, tree, nvls;                    // nvls.channels 0: none
   bool has_nvswitch = false;
+  // How documents count its GPUs: by index in the host, or over the hosts of a rack in turn.
+  int gpu_number(int position) const;
 };
 
 struct Ring { std::vector<int> channels; std::vector<int> order; };    // ranks

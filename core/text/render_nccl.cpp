@@ -1,0 +1,202 @@
+#include "core/text/render_nccl.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/format.hpp"
+#include "core/text/sheet.hpp"
+
+namespace wireplan {
+namespace {
+
+using namespace nccl;
+
+constexpr std::size_t kMostMatrix = 16;
+constexpr int kMostChannelLines = 64, kMostTreeRanks = 16, kMostRanksInLine = 64;
+
+// NCCL's numbers of patterns.
+int pattern_number(Pattern pattern) { return pattern == Pattern::ring ? 4 : pattern == Pattern::nvls ? 5 : pattern == Pattern::tree ? 3 : 1; }
+
+std::string two_digits(int n) { return (n < 10 ? "0" : "") + std::to_string(n); }
+
+std::string joined(const std::vector<int>& list) {
+  std::string text;
+  for (const int n : list) text += (text.empty() ? "" : " ") + std::to_string(n);
+  return text;
+}
+
+std::string short_rate(GBps rate) { return format_fixed(static_cast<double>(rate), 1); }
+
+std::string counted(int n, const char* one, const char* many) { return format_count(n) + ' ' + (n == 1 ? one : many); }
+
+std::string summary(const NcclAnswer& a) {
+  const Decision& d = a.decision;
+  std::string text = "NCCL " + a.release.version + " on " + a.name + ": " + counted(d.ranks, "rank", "ranks");
+  if (a.request.hosts > 1) text += " on " + counted(a.request.hosts, "host", "hosts");
+  text += ", " + counted(d.nccl_nodes(), "node", "nodes") + " as NCCL counts, " + counted(d.channels, "channel", "channels");
+  if (d.nvls_channels > 0) text += " and " + std::to_string(d.nvls_channels) + " for NVLS";
+  return text + '.';
+}
+
+void add_paths(Sheet& sheet, const nccl::Node& node) {
+  sheet.heading("Paths between GPUs");
+  const std::size_t n = node.gpus.size(), shown = std::min(n, kMostMatrix);
+  Table table{{{""}}, {}, {}};
+  for (std::size_t j = 0; j < shown; ++j) table.columns.push_back({std::to_string(node.gpu_number(static_cast<int>(j))), true});
+  bool has_shm = false, has_net = false;
+  for (std::size_t i = 0; i < shown; ++i) {
+    std::vector<std::string> row{"GPU" + std::to_string(node.gpu_number(static_cast<int>(i)))};
+    for (std::size_t j = 0; j < shown; ++j) {
+      const nccl::Node::Pair& pair = node.pairs[i][j];
+      const char* mark = pair.transport == Transport::shm ? "*" : pair.transport == Transport::net ? "+" : "";
+      has_shm |= pair.transport == Transport::shm;
+      has_net |= pair.transport == Transport::net;
+      row.push_back(i == j ? "X" : std::string(name_of(pair.type)) + mark + " " + short_rate(pair.rate));
+    }
+    table.rows.push_back(std::move(row));
+  }
+  sheet.table(table);
+  std::string text = "Kind of path and NCCL's planning rate in GB/s. Without a mark: P2P.";
+  if (has_shm) text += " *: through host memory (SHM).";
+  if (has_net) text += " +: through the network.";
+  if (shown < n) text += " The first " + std::to_string(shown) + " of " + std::to_string(n) + " GPUs.";
+  sheet.paragraph(text);
+}
+
+void add_nics(Sheet& sheet, const nccl::Node& node, const NcclAnswer& a) {
+  if (node.nics.empty() || a.decision.nccl_nodes() == 1) return;
+  sheet.heading("Paths to NICs");
+  Table table{{{"NIC", true}, {"GB/s", true}}, {}, {}};
+  const std::size_t shown = std::min(node.gpus.size(), kMostMatrix);
+  for (std::size_t j = 0; j < shown; ++j) table.columns.push_back({std::to_string(node.gpu_number(static_cast<int>(j))), true});
+  bool has_staged = false;
+  for (const nccl::Node::Nic& nic : node.nics) {
+    if (nic.host != node.nics.front().host) continue;
+    std::vector<std::string> row{std::to_string(nic.dev), short_rate(nic.rate)};
+    for (std::size_t j = 0; j < shown; ++j) {
+      const bool staged = !nic.gpudirect_write[j];
+      has_staged |= staged;
+      row.push_back(std::string(name_of(nic.types[j])) + (staged ? "*" : ""));
+    }
+    table.rows.push_back(std::move(row));
+  }
+  sheet.table(table);
+  if (has_staged) sheet.paragraph("*: without GPUDirect, by host memory.");
+}
+
+void add_graphs(Sheet& sheet, const NcclAnswer& a) {
+  sheet.heading("Graphs found (GRAPH lines of the log)");
+  const nccl::Node& node = a.decision.nodes.front();
+  std::string lines;
+  for (const Graph* g : {&node.ring, &node.tree, &node.nvls}) {
+    if (g->channels == 0) continue;
+    lines += (lines.empty() ? "" : "\n") + nccl_graph_line(*g);
+    for (std::size_t c = 0; c < g->order.size(); ++c) {
+      lines += "\n  " + std::string(c < 10 ? " " : "") + std::to_string(c) + " :";
+      if (!g->nets.empty()) lines += " NET/" + std::to_string(g->nets[c][0]);
+      for (std::size_t i = 0; i < g->order[c].size() && i < static_cast<std::size_t>(kMostRanksInLine); ++i) lines += " GPU/" + std::to_string(node.gpu_number(g->order[c][i]));
+      if (g->order[c].size() > static_cast<std::size_t>(kMostRanksInLine)) lines += " …";
+      if (!g->nets.empty()) lines += " NET/" + std::to_string(g->nets[c][1]);
+    }
+  }
+  sheet.drawing(lines);
+  sheet.paragraph("GPU by index, where the log has bus ids. bw: what every channel is planned with, inside the node / to the NICs, in GB/s.");
+}
+
+void add_channels(Sheet& sheet, const NcclAnswer& a) {
+  const Decision& d = a.decision;
+  sheet.heading("Rings and trees (INIT lines of the log)");
+  std::string lines;
+  for (const std::string& line : nccl_channel_lines(d)) lines += (lines.empty() ? "" : "\n") + line;
+  const int shown = std::min(d.ranks, kMostTreeRanks);
+  for (int r = 0; r < shown; ++r) lines += "\n" + nccl_trees_line(d, r);
+  lines += "\n" + std::to_string(d.channels) + " coll channels, " + std::to_string(d.channels) + " collnet channels, " + std::to_string(d.nvls_channels) + " nvls channels, " + std::to_string(d.p2p_channels) +
+           " p2p channels, " + std::to_string(d.p2p_channels_per_peer) + " p2p channels per peer";
+  sheet.drawing(lines);
+  if (shown < d.ranks) sheet.paragraph("Trees of the first " + std::to_string(shown) + " of " + std::to_string(d.ranks) + " ranks.");
+}
+
+void add_choices(Sheet& sheet, const NcclAnswer& a) {
+  sheet.heading("Algorithm and protocol (float32, sum)");
+  Table table{{{"operation"}, {"from", true}, {"algorithm and protocol"}, {"channels", true}, {"threads", true}, {"NCCL expects", true}}, {}, {}};
+  for (const Operation op : kNcclOperations) {
+    bool first = true;
+    for (const NcclSwitch& s : nccl_switches(a, op)) {
+      const Choice& c = s.choice;
+      table.rows.push_back({first ? std::string(name_of(op)) : "", format_message_size(Bytes(s.size)), nccl_choice_name(c), std::to_string(c.channels), std::to_string(c.threads), format_seconds(Seconds(c.time_us / 1e6))});
+      first = false;
+    }
+  }
+  sheet.table(table);
+  sheet.paragraph("From the size on, in powers of two. Channels, threads and the time NCCL itself expects are those of the first size; its constants choose between algorithms and are no forecast: "
+                  "for times see wireplan collectives.");
+}
+
+void add_assumed(Sheet& sheet, const NcclAnswer& a) {
+  std::vector<std::string> items;
+  for (const Note& n : a.notes) items.push_back(n.text + '.');
+  for (const Assumption& assumed : a.assumed) items.push_back(sheet.code(assumed.path + " = " + assumed.value) + ": " + assumed.why);
+  if (items.empty()) return;
+  sheet.heading("Assumed");
+  sheet.list(items);
+}
+
+std::string csv(const NcclAnswer& a) {
+  std::string text = csv_line({"op", "size_bytes", "algorithm", "protocol", "time_s", "max_channels", "threads", "channels"});
+  for (const Operation op : kNcclOperations)
+    for (const double size : kChoiceSizes) {
+      const Choice c = choice_at(a.decision, a.release, op, size);
+      text += csv_line({std::string(name_of(op)), format_exact(size), std::string(name_of(c.algorithm)), std::string(name_of(c.protocol)), format_exact(c.time_us / 1e6), std::to_string(c.most_channels), std::to_string(c.threads),
+                        std::to_string(c.channels)});
+    }
+  return text;
+}
+
+}  // namespace
+
+std::string nccl_choice_name(const Choice& choice) {
+  constexpr const char* kAlgorithmNames[] = {"Tree", "Ring", "NVLS", "NVLSTree", "PAT"};
+  constexpr const char* kProtocolNames[] = {"LL", "LL128", "Simple"};
+  return std::string(kAlgorithmNames[static_cast<std::size_t>(choice.algorithm)]) + ' ' + kProtocolNames[static_cast<std::size_t>(choice.protocol)];
+}
+
+std::string nccl_graph_line(const Graph& g) {
+  return "Pattern " + std::to_string(pattern_number(g.pattern)) + ", crossNic " + std::to_string(g.cross_nic) + ", nChannels " + std::to_string(g.channels) + ", bw " + format_fixed(static_cast<double>(g.intra), 6) + "/" +
+         format_fixed(static_cast<double>(g.inter), 6) + ", type " + std::string(name_of(g.intra_type)) + "/" + std::string(name_of(g.inter_type)) + ", sameChannels " + (g.same_channels ? "1" : "0");
+}
+
+std::vector<std::string> nccl_channel_lines(const Decision& d) {
+  std::vector<std::string> lines(static_cast<std::size_t>(d.channels));
+  for (const Ring& ring : d.rings)
+    for (const int c : ring.channels) lines[static_cast<std::size_t>(c)] = "Channel " + two_digits(c) + "/" + two_digits(d.channels) + " : " + joined(ring.order);
+  if (lines.size() > static_cast<std::size_t>(kMostChannelLines)) lines.resize(static_cast<std::size_t>(kMostChannelLines));
+  return lines;
+}
+
+std::string nccl_trees_line(const Decision& d, int rank) {
+  std::vector<std::string> parts(static_cast<std::size_t>(d.channels));
+  const std::size_t r = static_cast<std::size_t>(rank);
+  for (const Tree& tree : d.trees) {
+    const auto& down = tree.children[r];
+    const std::string text = std::to_string(down[0]) + "/" + std::to_string(down[1]) + "/" + std::to_string(down[2]) + "->" + std::to_string(rank) + "->" + std::to_string(tree.parent[r]);
+    for (const int c : tree.channels) parts[static_cast<std::size_t>(c)] = " [" + std::to_string(c) + "] " + text;
+  }
+  std::string line = "Trees";
+  for (const std::string& part : parts) line += part;
+  return line;
+}
+
+std::string render_nccl(const NcclAnswer& a, RenderFormat format) {
+  if (format == RenderFormat::csv) return csv(a);
+  Sheet sheet(format == RenderFormat::markdown);
+  sheet.strong(summary(a));
+  add_paths(sheet, a.decision.nodes.front());
+  add_nics(sheet, a.decision.nodes.front(), a);
+  add_graphs(sheet, a);
+  add_channels(sheet, a);
+  add_choices(sheet, a);
+  add_assumed(sheet, a);
+  return sheet.text();
+}
+
+}  // namespace wireplan

@@ -1,0 +1,92 @@
+#include "native/topology_nccl.hpp"
+
+#include <utility>
+
+#include "core/text/nccl_request.hpp"
+#include "core/text/render_nccl.hpp"
+#include "native/files.hpp"
+#include "native/output.hpp"
+#include "native/topology_command.hpp"
+
+namespace wireplan {
+namespace {
+
+// A topology file of NCCL is taken as it is; everything else as a cluster.
+Result<Json> machine_argument(const std::string& argument, const Presets& presets) {
+  Json request = Json::object();
+  if (argument.ends_with(".xml")) {
+    Result<std::string> text = read_lines(argument);
+    if (!text) return text.errors();
+    request["xml"] = std::move(text.value());
+    return request;
+  }
+  Result<Json> cluster = cluster_argument(argument, presets);
+  if (!cluster) return cluster.errors();
+  request["cluster"] = std::move(cluster.value());
+  return request;
+}
+
+Result<Json> variables_of(const std::vector<std::string>& stated) {
+  Json variables = Json::object();
+  for (const std::string& text : stated) {
+    const std::size_t sign = text.find('=');
+    if (sign == std::string::npos || sign == 0) return Error{"--env", value_text(Json(text)), "NAME=VALUE", "--env takes NAME=VALUE, such as NCCL_ALGO=Ring, not " + value_text(Json(text))};
+    variables[text.substr(0, sign)] = text.substr(sign + 1);
+  }
+  return variables;
+}
+
+Result<Json> stated_request(const Options& options, const Presets& presets) {
+  Result<Json> request = machine_argument(options.cluster, presets);
+  if (!request) return request;
+  Json& j = request.value();
+  const NcclOptions& o = options.nccl;
+  if (!options.gpus.empty()) {
+    Result<Json> gpus = gpu_list(options.gpus);
+    if (!gpus) return gpus;
+    j["gpus"] = std::move(gpus.value());
+  }
+  if (o.nodes) j["nodes"] = *o.nodes;
+  if (o.rack_nodes) j["rack_nodes"] = *o.rack_nodes;
+  if (!o.p2p.empty()) j["p2p"] = o.p2p;
+  if (!o.gpudirect.empty()) j["gpudirect"] = o.gpudirect == "on";
+  if (!o.release.empty()) j["nccl"] = o.release;
+  if (!o.variables.empty()) {
+    Result<Json> variables = variables_of(o.variables);
+    if (!variables) return variables;
+    j["env"] = std::move(variables.value());
+  }
+  return request;
+}
+
+}  // namespace
+
+void define_topology_nccl(CLI::App& topology, Options& options) {
+  CLI::App* nccl = topology.add_subcommand("nccl", "what NCCL decides on a machine: paths, rings, trees, channels, algorithm and protocol at every size");
+  NcclOptions& o = options.nccl;
+  nccl->add_option("CLUSTER", options.cluster, "the machine, or an NCCL topology file (*.xml)")->required()->type_name("");
+  nccl->add_option("--nodes", o.nodes, "so many hosts like this one")->type_name("N");
+  nccl->add_option("--gpus", options.gpus, "GPUs of each host, in the order of ranks (as CUDA_VISIBLE_DEVICES), e.g. 0,1,4,5")->type_name("LIST");
+  nccl->add_option("--p2p", o.p2p, "whether the driver lets GPUs at each other's memory: all, none, or a row of 0 and 1 for each GPU (01/10)")->type_name("P2P");
+  nccl->add_option("--gpudirect", o.gpudirect, "on or off: whether NICs reach GPU memory")->check(CLI::IsMember({"on", "off"}))->type_name("");
+  nccl->add_option("--rack-nodes", o.rack_nodes, "hosts that share one NVLink domain, as in an NVL72 rack")->type_name("N");
+  nccl->add_option("--env", o.variables, "a variable NCCL reads, e.g. NCCL_ALGO=Ring; may be given several times")->type_name("NAME=VALUE");
+  nccl->add_option("--nccl", o.release, "the release of NCCL (2.28.9)")->type_name("VERSION");
+  add_output_options(*nccl, options);
+  nccl->footer("CLUSTER is a node id (wireplan presets nodes), a scenario id, a share link, - for standard input, or a file with a cluster, a node,\n"
+               "a plan, or what nvidia-smi topo -m prints. Nothing of NCCL runs: the decisions are worked out, as NCCL works them out.\n\n"
+               "Examples:\n"
+               "  wireplan topology nccl dgx-a100-80gb\n"
+               "  wireplan topology nccl hgx-h100-80gb --nodes 2\n"
+               "  wireplan topology nccl topo.xml --gpus 0,1,2,3 --env NCCL_P2P_LEVEL=SYS");
+}
+
+int run_topology_nccl(const Options& options, const Presets& presets) {
+  Result<Json> request = stated_request(options, presets);
+  if (!request) return print_errors(request.errors(), options.json);
+  Result<NcclAnswer> answer = asked_nccl(request.value(), presets);
+  if (!answer) return print_errors(answer.errors(), options.json);
+  return print(options.json ? dump_json(write_nccl(answer.value())) : render_nccl(answer.value(), options.format), kDone);
+}
+
+}  // namespace wireplan
