@@ -150,6 +150,21 @@ Json write_graph(const char* kind, const Graph& g, const nccl::Node& node) {
   return j;
 }
 
+// Null where nothing limits.
+Json write_limit(const nccl::Node& node) {
+  const Limit& limit = node.ring_limit;
+  if (limit.rate <= 0) return nullptr;
+  Json j = Json::object();
+  const auto end = [&](int position) { return position < 0 ? Json("nic" + std::to_string(limit.nic)) : Json(node.gpu_number(position)); };
+  put(j, "from", end(limit.from));
+  put(j, "to", end(limit.to));
+  put(j, "link", name_of(limit.link));
+  put(j, "bytes_per_s", rate_json(static_cast<double>(limit.rate)));
+  put(j, "uses", limit.uses);
+  put(j, "filled", number(six_digits(limit.filled)));
+  return j;
+}
+
 Json write_choice(double size, const Choice& c) {
   return Json::array({number(size), name_of(c.algorithm), name_of(c.protocol), time_json(c.time_us), c.most_channels, c.threads, c.channels});
 }
@@ -248,6 +263,7 @@ Json write_nccl(const NcclAnswer& answer) {
   put(channels, "p2p", d.p2p_channels);
   put(channels, "p2p_per_peer", d.p2p_channels_per_peer);
   put(j, "channels", std::move(channels));
+  put(j, "ring_limit", write_limit(node));
   for (const Ring& ring : d.rings) rings.push_back({{"channels", ring.channels}, {"order", ring.order}});
   for (const Tree& tree : d.trees) trees.push_back({{"channels", tree.channels}, {"parent", tree.parent}});
   put(j, "rings", std::move(rings));

@@ -100,6 +100,7 @@ void add_graphs(Sheet& sheet, const NcclAnswer& a) {
     }
   }
   sheet.drawing(lines);
+  if (const std::string limit = nccl_limit_text(node); !limit.empty()) sheet.paragraph(limit);
   sheet.paragraph("GPU by index, where the log has bus ids. bw: what every channel is planned with, inside the node / to the NICs, in GB/s.");
 }
 
@@ -163,6 +164,19 @@ std::string nccl_choice_name(const Choice& choice) {
 std::string nccl_graph_line(const Graph& g) {
   return "Pattern " + std::to_string(pattern_number(g.pattern)) + ", crossNic " + std::to_string(g.cross_nic) + ", nChannels " + std::to_string(g.channels) + ", bw " + format_fixed(static_cast<double>(g.intra), 6) + "/" +
          format_fixed(static_cast<double>(g.inter), 6) + ", type " + std::string(name_of(g.intra_type)) + "/" + std::string(name_of(g.inter_type)) + ", sameChannels " + (g.same_channels ? "1" : "0");
+}
+
+std::string nccl_limit_text(const nccl::Node& node) {
+  const Limit& limit = node.ring_limit;
+  if (limit.rate <= 0) return {};
+  constexpr std::pair<EdgeKind, const char*> kLinks[] = {{EdgeKind::nvl, "NVLink"}, {EdgeKind::c2c, "chip-to-chip link"}, {EdgeKind::pci, "PCIe link"}, {EdgeKind::sys, "link between CPU sockets"}, {EdgeKind::net, "NIC"}};
+  std::string link = "link";
+  for (const auto& [kind, name] : kLinks)
+    if (kind == limit.link) link = name;
+  const auto end = [&](int position) { return position < 0 ? "NIC " + std::to_string(limit.nic) : "GPU " + std::to_string(node.gpu_number(position)); };
+  std::string text = "What limits the rings: the " + link + " of " + short_rate(limit.rate) + " GB/s on the way from " + end(limit.from) + " to " + end(limit.to);
+  if (limit.uses > 1) text += ", used " + std::to_string(limit.uses) + " times";
+  return text + '.';
 }
 
 std::vector<std::string> nccl_channel_lines(const Decision& d) {

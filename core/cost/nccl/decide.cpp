@@ -2,6 +2,7 @@
 
 #include "core/cost/nccl/connect.hpp"
 #include "core/cost/nccl/decision.hpp"
+#include "core/cost/nccl/limit.hpp"
 #include "core/cost/nccl/search.hpp"
 #include "core/cost/nccl/system.hpp"
 #include "core/cost/nccl/tune.hpp"
@@ -54,6 +55,7 @@ Node node_of(System system, const Request& request, const Release& release, int 
   node.cpu = system.vertex(system.cpus.front()).cpu;
   node.has_nvswitch = system.nvswitch >= 0;
   node.ring = search(system, release, request.environment, Pattern::ring, 1, kMostRingChannels);
+  node.ring_limit = limit_of(system, node.ring);
   node.tree = search(system, release, request.environment, Pattern::balanced_tree, node.ring.channels, node.ring.channels);
   node.nvls.pattern = Pattern::nvls;
   if (request.environment.nvls_enable && static_cast<int>(system.gpus.size()) >= release.nvls_least_gpus)

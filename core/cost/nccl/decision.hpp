@@ -90,6 +90,19 @@ struct Graph {
   std::vector<std::array<int, 2>> nets;      // per channel: dev of the NIC in, out; empty on one node
 };
 
+// A link counts as the path type of the same distance.
+enum class EdgeKind : unsigned char { loc = 0, nvl = 1, c2c = 3, pci = 4, sys = 9, net = 10 };
+
+// The link that channels fill most, on the way between two GPUs or a GPU and a NIC.
+struct Limit {
+  int from = -1, to = -1;    // index in Node::gpus; -1: the NIC
+  int nic = -1;              // its dev; -1: between GPUs
+  EdgeKind link = EdgeKind::pci;
+  GBps rate = 0;             // of the link, one direction; 0: nothing limits
+  int uses = 0;              // channels' hops that share it
+  double filled = 0;         // share of the rate the plan takes
+};
+
 // What NCCL counts as a node: GPUs that reach each other without the network. One host may fall into several.
 struct Node {
   std::vector<int> ranks;                    // in the order of NCCL's graph; `gpus` beside it
@@ -110,6 +123,7 @@ struct Node {
   CpuClass cpu = CpuClass::unknown;
   Graph ring, tree, nvls;                    // nvls.channels 0: none
   bool has_nvswitch = false;
+  Limit ring_limit;
   // How documents count its GPUs: by index in the host, or over the hosts of a rack in turn.
   int gpu_number(int position) const;
 };
@@ -157,6 +171,8 @@ Choice choice_at(const Decision& decision, const Release& release, Operation ope
 namespace wireplan {
 template <>
 inline constexpr std::array<std::string_view, 12> kNames<nccl::PathType> = {"LOC", "NVL", "NVB", "C2C", "PIX", "PXB", "P2C", "PXN", "PHB", "SYS", "NET", "DIS"};
+template <>
+inline constexpr std::array<std::string_view, 11> kNames<nccl::EdgeKind> = {"local", "nvlink", "", "c2c", "pcie", "", "", "", "", "socket", "nic"};
 template <>
 inline constexpr std::array<std::string_view, 4> kNames<nccl::Transport> = {"-", "P2P", "SHM", "NET"};
 template <>

@@ -10,9 +10,6 @@
 namespace wireplan::nccl {
 
 enum class VertexKind : unsigned char { gpu, pci, nvs, cpu, nic, net };
-// A link counts as the path type of the same distance.
-enum class EdgeKind : unsigned char { loc = 0, nvl = 1, c2c = 3, pci = 4, sys = 9, net = 10 };
-
 struct Edge {
   EdgeKind kind = EdgeKind::pci;
   GBps rate = 0;  // the search takes from it and gives back
