@@ -139,11 +139,12 @@ class Making {
 
   // A graph names its NICs in their order. In a short-hand they count as the GPUs beside them do, for both are numbered by bus.
   void number_nics() {
+    int all = 0;
     bool all_beside = node_.wiring.kind != WiringKind::graph;
     std::vector<int> beside(graph_.components.size(), -1);
     for (int c = 0; c < static_cast<int>(graph_.components.size()); ++c) {
       if (!is(c, ComponentKind::nic)) continue;
-      ++nics_of_node_;
+      ++all;
       has_own_rates_ = has_own_rates_ || component(c).nic_rate.value > 0;
       if (std::find(cpus_.begin(), cpus_.end(), places_[at(c)].cpu) == cpus_.end()) continue;
       nics_.push_back(c);
@@ -152,7 +153,7 @@ class Making {
         if (is(other, ComponentKind::gpu) && (beside[at(c)] < 0 || other < beside[at(c)])) beside[at(c)] = other;
       all_beside = all_beside && beside[at(c)] >= 0;
     }
-    if (cluster_.network && nics_of_node_ == cluster_.network->nics_per_node) has_own_rates_ = false;
+    if (cluster_.network && all == cluster_.network->nics_per_node) has_own_rates_ = false;
     for (const int c : nics_)
       if (!network_ && component(c).nic_rate.value <= 0) {
         assume("cluster.network", "null",
@@ -310,10 +311,12 @@ class Making {
     return static_cast<GBps>(kC2cLink * links / 1000.0);
   }
 
-  // A graph without NICs, of a machine that has a network all the same.
+  // A graph in which no NIC hangs on a CPU, of a machine that has a network all the same.
+  int missing_nics() const { return cluster_.network && nics_.empty() ? std::max(1, cluster_.network->nics_per_node / trays_) : 0; }
   void add_missing_nics() {
-    if (!cluster_.network || nics_of_node_ > 0) return;
-    const int nics = cluster_.network->nics_per_node, cpus = static_cast<int>(machine().cpus.size());
+    const int nics = missing_nics();
+    if (nics == 0) return;
+    const int cpus = static_cast<int>(machine().cpus.size());
     for (int i = 0; i < nics; ++i) {
       Machine::Part part;
       part.kind = PartKind::nic;
@@ -322,12 +325,12 @@ class Making {
       machine().parts.push_back(part);
       put_net(static_cast<int>(machine().parts.size()) - 1, i, cluster_.network->nic_rate, true);
     }
-    assume("cluster.node.wiring.components", format_exact(nics) + " NICs", "the graph draws no NICs: those of the network hang on the CPUs, spread evenly");
+    assume("cluster.node.wiring.components", format_exact(nics) + " NICs", "the graph draws no NICs on CPUs or switches: those of the network hang on the CPUs, spread evenly");
   }
 
   std::optional<Error> size_error() const {
     const int gpus = static_cast<int>(gpus_.size());
-    const int nics = nics_of_node_ == 0 && cluster_.network ? cluster_.network->nics_per_node : static_cast<int>(nics_.size());
+    const int nics = std::max(static_cast<int>(nics_.size()), missing_nics());
     const auto too_many = [](std::string path, int count, int most, const std::string& what) {
       const std::string limit = format_exact(most);
       return Error{std::move(path), format_exact(count), "at most " + limit + " " + what,
@@ -372,7 +375,6 @@ class Making {
   std::vector<int> gpus_, cpus_;         // components of the host
   std::vector<int> part_of_;             // by component, -1: none
   std::vector<int> nics_;                // of the host, by NCCL's number
-  int nics_of_node_ = 0;
   bool has_own_rates_ = false;           // and they count beside the network's
   ClusterMachine made_;
 };

@@ -268,3 +268,23 @@ TEST_CASE("A drawn graph without NICs has those of the cluster's network, and no
   REQUIRE_FALSE(result_of(c));
   CHECK(result_of(c).errors()[0].path == "cluster.network.nics_per_node");
 }
+
+TEST_CASE("A graph of NVLinks alone, and one with a ring of switches, still make a machine that NCCL can decide on", "[nccl]") {
+  Cluster c = cluster_of(R"({"node": {"gpu": "a100-80gb-sxm", "gpus": 2, "wiring": {"kind": "graph",
+    "components": [{"id": "gpu0", "kind": "gpu"}, {"id": "gpu1", "kind": "gpu"}, {"id": "nvs", "kind": "nvswitch"}, {"id": "nic0", "kind": "nic"}],
+    "links": [{"a": "gpu0", "b": "nvs", "kind": "nvlink", "count": 12}, {"a": "gpu1", "b": "nvs", "kind": "nvlink", "count": 12},
+              {"a": "gpu0", "b": "nic0", "kind": "ib", "bytes_per_s": 25e9}]}}})");
+  c.nodes = 2;
+  c.network = parse_network("infiniband-1x200", presets(), "network").value();
+  const ClusterMachine bare = made(c);
+  CHECK(bare.machine.cpus.size() == 1);
+  CHECK(bare.machine.nets.size() == 1);
+  const nccl::Release release = presets().nccl_release("2.28.9").value();
+  CHECK(nccl::decide(bare.machine, bare.request, release).nccl_nodes() == 2);
+
+  const ClusterMachine ring = made(two_gpus("v100-32gb-pcie", R"(, {"id": "a", "kind": "pcie-switch"}, {"id": "b", "kind": "pcie-switch"}, {"id": "c", "kind": "pcie-switch"})",
+      R"(, {"a": "a", "b": "cpu0", "kind": "pcie", "lanes": 16}, {"a": "b", "b": "a", "kind": "pcie", "lanes": 16}, {"a": "c", "b": "b", "kind": "pcie", "lanes": 16},
+         {"a": "a", "b": "c", "kind": "pcie", "lanes": 16})"));
+  CHECK(count(ring.machine, PartKind::pcie_switch) == 3);
+  CHECK(nccl::decide(ring.machine, ring.request, release).nccl_nodes() == 1);
+}
