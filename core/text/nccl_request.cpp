@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/cost/nccl/machine_of_cluster.hpp"
 #include "core/text/nccl_environment.hpp"
 #include "core/text/nccl_machine.hpp"
 #include "core/text/read_node.hpp"
@@ -26,7 +27,11 @@ std::vector<bool> allowed_row(std::string_view row) {
 // "all", "none", or a row per GPU of 0 and 1.
 void read_p2p(Reader& r, std::size_t gpus, Request& request) {
   std::string text;
-  if (!r.read_stated("p2p", text) || text == "all") return;
+  if (!r.read_stated("p2p", text)) return;
+  if (text == "all") {
+    request.p2p.clear();
+    return;
+  }
   if (text == "none") {
     request.p2p.assign(gpus, std::vector<bool>(gpus, false));
     return;
@@ -82,7 +87,7 @@ Json time_json(double us) { return number(six_digits(us) / 1e6); }
 
 Json write_paths(const nccl::Node& node) {
   const std::size_t shown = std::min<std::size_t>(node.gpus.size(), 8);
-  Json types = Json::array(), rates = Json::array(), transports = Json::array();
+  Json gpus = Json::array(), types = Json::array(), rates = Json::array(), transports = Json::array();
   for (std::size_t i = 0; i < shown; ++i) {
     Json type_row = Json::array(), rate_row = Json::array(), transport_row = Json::array();
     for (std::size_t j = 0; j < shown; ++j) {
@@ -91,11 +96,13 @@ Json write_paths(const nccl::Node& node) {
       rate_row.push_back(rate_json(static_cast<double>(pair.rate)));
       transport_row.push_back(name_of(pair.transport));
     }
+    gpus.push_back(node.gpu_number(static_cast<int>(i)));
     types.push_back(std::move(type_row));
     rates.push_back(std::move(rate_row));
     transports.push_back(std::move(transport_row));
   }
   Json j = Json::object();
+  put(j, "gpus", std::move(gpus));
   put(j, "types", std::move(types));
   put(j, "bytes_per_s", std::move(rates));
   put(j, "transport", std::move(transports));
@@ -169,6 +176,28 @@ Json write_choice(double size, const Choice& c) {
   return Json::array({number(size), name_of(c.algorithm), name_of(c.protocol), time_json(c.time_us), c.most_channels, c.threads, c.channels});
 }
 
+// The machine of a stated cluster, and what the cluster says of the request: a request may say otherwise.
+Errors take_cluster(const Json& stated, const Presets& presets, NcclAnswer& answer) {
+  Result<StatedCluster> read = stated_cluster(stated, presets);
+  if (!read) return read.errors();
+  const Cluster& cluster = read.value().cluster;
+  Result<Constants> constants = presets.constants();
+  if (!constants) return constants.errors();
+  std::optional<Network> usual;
+  if (!cluster.node.usual_network.empty())
+    if (Result<Network> network = parse_network(cluster.node.usual_network, presets, "cluster.network")) usual = std::move(network.value());
+  Result<ClusterMachine> machine = machine_of(cluster, usual, constants.value().links);
+  if (!machine) return machine.errors();
+  answer.name = cluster.node.name.empty() ? "the cluster's node" : cluster.node.name;
+  answer.machine = std::move(machine.value().machine);
+  std::vector<int> asked = std::move(answer.request.gpus);
+  answer.request = std::move(machine.value().request);
+  if (!asked.empty()) answer.request.gpus = std::move(asked);
+  answer.assumed = std::move(read.value().assumed);
+  for (Assumption& a : machine.value().assumed) answer.assumed.push_back(std::move(a));
+  return {};
+}
+
 }  // namespace
 
 std::vector<NcclSwitch> nccl_switches(const NcclAnswer& answer, Operation operation) {
@@ -207,8 +236,8 @@ Result<NcclAnswer> asked_nccl(const Json& request, const Presets& presets) {
     answer.machine = std::move(machine.value().machine);
     answer.assumed = std::move(machine.value().assumed);
     answer.name = "the machine of the file";
-  } else {
-    return Error{"cluster", "", "xml", "not built yet"};
+  } else if (Errors errors = take_cluster(*cluster, presets, answer); !errors.empty()) {
+    return errors;
   }
   const std::size_t gpus = answer.machine.gpus.size();
   read_count(r, "nodes", kMostHosts, answer.request.hosts);
