@@ -194,17 +194,19 @@ std::string nccl_graph_line(const Graph& g) {
          format_fixed(static_cast<double>(g.inter), 6) + ", type " + std::string(name_of(g.intra_type)) + "/" + std::string(name_of(g.inter_type)) + ", sameChannels " + (g.same_channels ? "1" : "0");
 }
 
-std::string nccl_limit_text(const nccl::Node& node) {
+std::string nccl_limit_link(const nccl::Node& node) {
   const Limit& limit = node.ring_limit;
-  if (limit.rate <= 0) return {};
+  if (limit.rate <= 0) return "nothing";
   constexpr std::pair<EdgeKind, const char*> kLinks[] = {{EdgeKind::nvl, "NVLink"}, {EdgeKind::c2c, "chip-to-chip link"}, {EdgeKind::pci, "PCIe link"}, {EdgeKind::sys, "link between CPU sockets"}, {EdgeKind::net, "NIC"}};
   std::string link = "link";
   for (const auto& [kind, name] : kLinks)
     if (kind == limit.link) link = name;
   const auto end = [&](int position) { return position < 0 ? "NIC " + std::to_string(limit.nic) : "GPU " + std::to_string(node.gpu_number(position)); };
-  std::string text = "What limits the rings: the " + link + " of " + short_rate(limit.rate) + " GB/s on the way from " + end(limit.from) + " to " + end(limit.to);
-  if (limit.uses > 1) text += ", used " + std::to_string(limit.uses) + " times";
-  return text + '.';
+  return link + " of " + short_rate(limit.rate) + " GB/s on the way from " + end(limit.from) + " to " + end(limit.to) + (limit.uses > 1 ? ", used " + std::to_string(limit.uses) + " times" : "");
+}
+
+std::string nccl_limit_text(const nccl::Node& node) {
+  return node.ring_limit.rate > 0 ? "What limits the rings: the " + nccl_limit_link(node) + "." : "";
 }
 
 std::vector<std::string> nccl_channel_lines(const Decision& d) {
