@@ -39,6 +39,7 @@ struct System {
   std::vector<int> gpus, nets, cpus, switches;  // vertices, in NCCL's order
   int nvswitch = -1;
   int hosts = 1;
+  bool crosses = false;                         // channels lead over NICs to other nodes
   std::vector<std::vector<Path>> paths;         // [to][from], where `to` is a GPU, CPU, NIC port or the NVSwitch
   GBps most = 0, total = 0;
 
@@ -66,6 +67,8 @@ void remove_nets(System& system);
 // Search bounds (rule 8).
 void set_bounds(System& system);
 
+// The NUMA node nearest to a GPU.
+int local_cpu(const System& system, int gpu);
 bool may_use_p2p(const System& system, const Request& request, int from, int to);
 Transport transport_of(const System& system, const Request& request, int from, int to);
 bool may_use_gpudirect(const System& system, const Request& request, int gpu, int net, bool read);
