@@ -213,7 +213,7 @@ Result<NcclAnswer> asked_nccl(const Json& request, const Presets& presets) {
   ReadLog log;
   Reader r(log, request, "");
   NcclAnswer answer;
-  std::string xml, version(kNewestNccl);
+  std::string xml, version(kDefaultNccl);
   const Json* cluster = r.stated("cluster");
   const bool has_xml = r.read_stated("xml", xml);
   if ((cluster != nullptr) == has_xml) r.fail("cluster", cluster != nullptr ? *cluster : Json(nullptr), "cluster or xml, one of them", "a request names a cluster, or holds the text of an NCCL topology file under xml");
@@ -279,6 +279,7 @@ Json write_nccl(const NcclAnswer& answer) {
   put(j, "nccl", answer.release.version);
   put(j, "ranks", d.ranks);
   put(j, "nccl_nodes", d.nccl_nodes());
+  if (!d.fails.empty()) put(j, "fails", d.fails);
   put(j, "paths", write_paths(node));
   put(j, "nets", write_nets(node));
   put(j, "max_bytes_per_s", rate_json(static_cast<double>(node.most)));

@@ -234,6 +234,7 @@ std::string render_nccl(const NcclAnswer& a, RenderFormat format) {
   if (format == RenderFormat::csv) return csv(a);
   Sheet sheet(format == RenderFormat::markdown);
   sheet.strong(summary(a));
+  if (!a.decision.fails.empty()) sheet.strong("This release would fail to initialise: " + a.decision.fails + ". What follows is what it would have come to.");
   add_paths(sheet, a.decision.nodes.front());
   add_nics(sheet, a.decision.nodes.front(), a);
   add_graphs(sheet, a);
