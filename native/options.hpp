@@ -26,7 +26,7 @@ struct CollectiveOptions {
 
 struct NcclOptions {  // of topology nccl
   std::optional<int> nodes, rack_nodes;
-  std::string p2p, gpudirect, release;
+  std::string p2p, gpudirect, release, log;
   std::vector<std::string> variables;  // NAME=VALUE
 };
 

@@ -11,21 +11,6 @@
 namespace wireplan {
 namespace {
 
-// A topology file of NCCL is taken as it is; everything else as a cluster.
-Result<Json> machine_argument(const std::string& argument, const Presets& presets) {
-  Json request = Json::object();
-  if (argument.ends_with(".xml")) {
-    Result<std::string> text = read_lines(argument);
-    if (!text) return text.errors();
-    request["xml"] = std::move(text.value());
-    return request;
-  }
-  Result<Json> cluster = cluster_argument(argument, presets);
-  if (!cluster) return cluster.errors();
-  request["cluster"] = std::move(cluster.value());
-  return request;
-}
-
 Result<Json> variables_of(const std::vector<std::string>& stated) {
   Json variables = Json::object();
   for (const std::string& text : stated) {
@@ -59,7 +44,36 @@ Result<Json> stated_request(const Options& options, const Presets& presets) {
   return request;
 }
 
+// The decision for the communicator of a log, and the log beside it.
+int run_beside_log(const Options& options, const Json& request, const Presets& presets) {
+  Result<std::string> text = read_lines(options.nccl.log);
+  if (!text) return print_errors(text.errors(), options.json);
+  const Result<NcclLog> log = read_nccl_log(text.value());
+  if (!log) return print_errors(log.errors(), options.json);
+  Result<NcclBesideLog> both = asked_nccl_beside_log(request, log.value(), presets);
+  if (!both) return print_errors(both.errors(), options.json);
+  const auto& [answer, comparison] = both.value();
+  if (!options.json) return print(render_nccl(answer, options.format, &comparison), kDone);
+  Json document = write_nccl(answer);
+  document["log"] = write_log_comparison(comparison);
+  return print(dump_json(document), kDone);
+}
+
 }  // namespace
+
+Result<Json> machine_argument(const std::string& argument, const Presets& presets) {
+  Json request = Json::object();
+  if (argument.ends_with(".xml")) {
+    Result<std::string> text = read_lines(argument);
+    if (!text) return text.errors();
+    request["xml"] = std::move(text.value());
+    return request;
+  }
+  Result<Json> cluster = cluster_argument(argument, presets);
+  if (!cluster) return cluster.errors();
+  request["cluster"] = std::move(cluster.value());
+  return request;
+}
 
 void define_topology_nccl(CLI::App& topology, Options& options) {
   CLI::App* nccl = topology.add_subcommand("nccl", "what NCCL decides on a machine: paths, rings, trees, channels, algorithm and protocol at every size");
@@ -72,18 +86,21 @@ void define_topology_nccl(CLI::App& topology, Options& options) {
   nccl->add_option("--rack-nodes", o.rack_nodes, "hosts that share one NVLink domain, as in an NVL72 rack")->type_name("N");
   nccl->add_option("--env", o.variables, "a variable NCCL reads, e.g. NCCL_ALGO=Ring; may be given several times")->type_name("NAME=VALUE");
   nccl->add_option("--nccl", o.release, "the release of NCCL (2.28.9)")->type_name("VERSION");
+  nccl->add_option("--log", o.log, "a log written with NCCL_DEBUG=INFO on this machine, or -: what agrees, what differs, and the usual cause")->type_name("FILE");
   add_output_options(*nccl, options);
   nccl->footer("CLUSTER is a node id (wireplan presets nodes), a scenario id, a share link, - for standard input, or a file with a cluster, a node,\n"
                "a plan, or what nvidia-smi topo -m prints. Nothing of NCCL runs: the decisions are worked out, as NCCL works them out.\n\n"
                "Examples:\n"
                "  wireplan topology nccl dgx-a100-80gb\n"
                "  wireplan topology nccl hgx-h100-80gb --nodes 2\n"
-               "  wireplan topology nccl topo.xml --gpus 0,1,2,3 --env NCCL_P2P_LEVEL=SYS");
+               "  wireplan topology nccl topo.xml --gpus 0,1,2,3 --env NCCL_P2P_LEVEL=SYS\n"
+               "  NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,ENV,GRAPH,TUNING python train.py 2>&1 | wireplan topology nccl topo.xml --log -");
 }
 
 int run_topology_nccl(const Options& options, const Presets& presets) {
   Result<Json> request = stated_request(options, presets);
   if (!request) return print_errors(request.errors(), options.json);
+  if (!options.nccl.log.empty()) return run_beside_log(options, request.value(), presets);
   Result<NcclAnswer> answer = asked_nccl(request.value(), presets);
   if (!answer) return print_errors(answer.errors(), options.json);
   return print(options.json ? dump_json(write_nccl(answer.value())) : render_nccl(answer.value(), options.format), kDone);
