@@ -47,6 +47,7 @@ struct NcclLog {
   std::string version, network;  // network: "IB", "Socket", "AWS Libfabric"
   std::string tuner;             // name of the plug-in that decides in place of NCCL's cost model
   int ranks = 0, nodes = 0;
+  int hosts = 0;  // whose messages the log has
   std::vector<Rank> members;  // by rank
   std::vector<Ring> rings;
   std::vector<Tree> trees;

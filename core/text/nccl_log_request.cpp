@@ -70,7 +70,8 @@ class LogRequest {
   void add_hosts() {
     const auto by_host = hosts();
     const bool has_all = static_cast<int>(log_.members.size()) == log_.ranks;
-    const int count = has_all ? static_cast<int>(by_host.size()) : std::max(log_.nodes, 1);
+    int count = has_all ? static_cast<int>(by_host.size()) : std::max(log_.nodes > 0 ? log_.nodes : log_.hosts, 1);
+    if (has("nodes") && request_["nodes"].is_number_integer() && request_["nodes"] >= 1 && request_["nodes"] <= log_.ranks) count = request_["nodes"].get<int>();
     if (log_.ranks == 0 || log_.ranks % count != 0) return note("the log does not say how ranks are spread over hosts");
     const std::size_t each = static_cast<std::size_t>(log_.ranks / count);
     if (!has("nodes")) request_["nodes"] = count;

@@ -1,6 +1,7 @@
 // From the messages of NCCL 2.4 to 2.30 to NcclLog.
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "core/text/json.hpp"
 #include "core/text/log_text.hpp"
@@ -86,6 +87,8 @@ class LogReader {
   // Twice: communicators of all sizes print alike, and the largest is known at the end only.
   void read(std::string_view text) {
     for (std::string_view rest = text; std::optional<std::string> line = next_line(rest);) find_size(*line);
+    if (log.ranks == 0) log.ranks = named_ranks_;
+    log.hosts = static_cast<int>(hosts_.size());
     sizes_.clear();
     for (std::string_view rest = text; std::optional<std::string> line = next_line(rest);) take(*line);
     finish();
@@ -98,6 +101,9 @@ class LogReader {
   std::map<int, std::map<int, int>> trees_;              // channel -> rank -> parent
   std::map<std::pair<int, int>, std::map<std::string, std::vector<int>, std::less<>>> transports_;
   std::map<std::pair<int, double>, NcclLog::Choice> choices_;  // by operation and size: the first counts
+  std::map<int, std::map<int, int>> next_;               // of ring lines that tell one rank: channel -> rank -> the next one
+  int named_ranks_ = 0;
+  std::set<std::string, std::less<>> hosts_;
   std::size_t pairs_ = 0;
   std::map<std::string, std::size_t, std::less<>> graph_of_;  // whose channels a thread tells of, by "host:pid:tid"; kept for graphs that are taken
   struct GraphGpus {
@@ -140,9 +146,18 @@ class LogReader {
     const auto m = message_of(line);
     if (!m) return;
     has_message = true;
+    if (!m->host.empty() && hosts_.size() < kMostProcesses && !hosts_.contains(m->host)) hosts_.emplace(m->host.substr(0, 255));
     log.ranks = std::max(log.ranks, stated_size(m->text));
     // Logs without a word of the communicator still have its rings.
     if (const auto ring = ring_of(m->text)) log.ranks = std::max(log.ranks, static_cast<int>(ring->second.size()));
+    // Neither in parts of logs: the ranks they name.
+    const bool names_ranks = m->text.starts_with("Ring ") || m->text.starts_with("Channel ");
+    if (log.ranks == 0 && (names_ranks || contains(m->text, " : ")))
+      for (std::string_view word : words_of(behind(m->text, " : "))) {
+        if (!names_ranks && word.starts_with("GPU/") && !contains(word, "-")) word.remove_prefix(4);
+        else if (!names_ranks) continue;
+        if (const auto rank = names_ranks ? number_at(word, 0) : whole_number(word); rank && *rank < kMostRanks) named_ranks_ = std::max(named_ranks_, static_cast<int>(*rank) + 1);
+      }
   }
 
   void take(std::string_view line) {
@@ -162,7 +177,7 @@ class LogReader {
     take_machine(m->text);
     const auto known = sizes_.find(m->process);
     if (known != sizes_.end() && known->second != log.ranks) return;
-    if (take_ring(m->text) || take_trees(m->text) || take_transport(m->text)) return;
+    if (take_ring(m->text) || take_neighbours(m->text) || take_trees(m->text) || take_transport(m->text)) return;
     take_channels(m->text) || take_graph(*m) || take_graph_channel(*m) || take_choice(m->text);
   }
 
@@ -202,6 +217,43 @@ class LogReader {
     const auto [known, is_new] = rings_.emplace(ring->first, ring->second);
     if (!is_new && known->second != ring->second) log.is_ambiguous = true;
     return true;
+  }
+
+  // "Ring 02 : 2 -> 0 -> 1": a rank between its neighbours; "Tree 1 : 1 -> 3 -> 2/-1/-1": between parent and children. With GRAPH.
+  bool take_neighbours(std::string_view text) {
+    const bool is_ring = text.starts_with("Ring "), is_tree = text.starts_with("Tree ");
+    if ((!is_ring && !is_tree) || contains(text, " via ") || log.ranks > kMostTreeRanks) return false;
+    const auto words = words_of(text);
+    if (words.size() < 8 || words[2] != ":" || words[4] != "->" || words[6] != "->") return false;
+    const auto channel = whole_number(words[1]);
+    const auto before = rank_of(words[3]), rank = rank_of(words[5]), after = rank_of(words[7]);
+    if (!channel || *channel >= kMostChannels || !before || !rank || *rank < 0 || *rank >= log.ranks || *before >= log.ranks) return false;
+    const int c = static_cast<int>(*channel);
+    if (is_tree) {
+      trees_[c].emplace(*rank, *before);
+    } else if (after && *after >= 0 && *after < log.ranks && *before >= 0) {
+      next_[c].emplace(*before, *rank);
+      next_[c].emplace(*rank, *after);
+    }
+    return true;
+  }
+
+  // Rings of which all steps are known but one at most.
+  void close_rings() {
+    for (const auto& [channel, next] : next_) {
+      if (rings_.contains(channel) || static_cast<int>(next.size()) + 1 < log.ranks) continue;
+      int missing = -1, target = log.ranks * (log.ranks - 1) / 2;  // the rank nobody leads to is the next of the one without
+      for (int r = 0; r < log.ranks; ++r)
+        if (const auto step = next.find(r); step == next.end()) missing = r;
+        else target -= step->second;
+      std::vector<int> order{0};
+      while (static_cast<int>(order.size()) < log.ranks) {
+        const int rank = order.back(), following = rank == missing ? target : next.at(rank);
+        if (following <= 0 || following >= log.ranks || std::find(order.begin(), order.end(), following) != order.end()) break;
+        order.push_back(following);
+      }
+      if (static_cast<int>(order.size()) == log.ranks) rings_.emplace(channel, std::move(order));
+    }
   }
 
   // "Trees [0] 1/-1/-1->0->-1 [1] …": children, rank, parent; before 2.8 "[0] -1->0->1/-1/-1|1/-1/-1->0->-1": the part that goes up.
@@ -407,6 +459,7 @@ class LogReader {
       log.nodes = static_cast<int>(std::unique(hosts.begin(), hosts.end()) - hosts.begin());
     }
     name_graph_gpus();
+    close_rings();
     for (auto& [channel, order] : rings_) {
       const auto same = std::find_if(log.rings.begin(), log.rings.end(), [&](const NcclLog::Ring& r) { return r.order == order; });
       if (same != log.rings.end()) same->channels.push_back(channel);
