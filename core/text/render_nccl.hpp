@@ -21,6 +21,11 @@ std::string nccl_graph_line(const nccl::Graph& graph);
 // NCCL's numbers of patterns.
 int pattern_number(nccl::Pattern pattern);
 
+// "What limits the rings: the PCIe link of 24.0 GB/s on the way from GPU 1 to GPU 2, used 2 times."; "" where nothing does.
+std::string nccl_limit_text(const nccl::Node& node);
+// The same without the sentence: "PCIe link of 24.0 GB/s on the way from GPU 1 to GPU 2, used 2 times", "nothing".
+std::string nccl_limit_link(const nccl::Node& node);
+
 // "Ring LL128", "NVLSTree Simple": as NCCL names them.
 std::string nccl_choice_name(const nccl::Choice& choice);
 
