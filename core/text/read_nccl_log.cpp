@@ -322,7 +322,7 @@ class LogReader {
     log.coll = count(" coll channels");
     log.collnet = count(" collnet channels");
     log.nvls = count(" nvls channels");
-    log.p2p = count(" p2p channels");
+    log.p2p = count(" p2p channels,");
     log.p2p_per_peer = count(" p2p channels per peer");
     return true;
   }
