@@ -207,6 +207,7 @@ class Reading {
     std::stable_sort(machine().gpus.begin(), machine().gpus.end(), [&](int a, int b) {
       return by_dev ? machine().parts[static_cast<std::size_t>(a)].dev < machine().parts[static_cast<std::size_t>(b)].dev : bus_of[a] < bus_of[b];
     });
+    for (const int g : machine().gpus) found_.buses.push_back(bus_of[g]);
     if (by_dev) return;
     assume("gpus", std::to_string(devs.size()), "the file does not number the GPUs: taken in the order of their bus ids, as CUDA does for equal ones");
     for (std::size_t i = 0; i < machine().gpus.size(); ++i) machine().parts[static_cast<std::size_t>(machine().gpus[i])].dev = static_cast<int>(i);
