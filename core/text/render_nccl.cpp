@@ -38,6 +38,14 @@ std::string summary(const NcclAnswer& a) {
   return text + '.';
 }
 
+void add_findings(Sheet& sheet, const NcclAnswer& a) {
+  if (a.findings.empty()) return;
+  sheet.heading("Findings");
+  std::vector<std::string> items;
+  for (const NcclFinding& f : a.findings) items.push_back(f.text + ". Remedy: " + f.remedy + '.');
+  sheet.list(items);
+}
+
 void add_paths(Sheet& sheet, const nccl::Node& node) {
   sheet.heading("Paths between GPUs");
   const std::size_t n = node.gpus.size(), shown = std::min(n, kMostMatrix);
@@ -190,6 +198,7 @@ std::string render_nccl(const NcclAnswer& a, RenderFormat format) {
   if (format == RenderFormat::csv) return csv(a);
   Sheet sheet(format == RenderFormat::markdown);
   sheet.strong(summary(a));
+  add_findings(sheet, a);
   add_paths(sheet, a.decision.nodes.front());
   add_nics(sheet, a.decision.nodes.front(), a);
   add_graphs(sheet, a);
