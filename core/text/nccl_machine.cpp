@@ -19,14 +19,15 @@ using nccl::GBps;
 using nccl::Machine;
 using nccl::PartKind;
 
-// NCCL's own table, in units of 12.5 MB/s a lane; anything else counts as PCIe 3.
+// NCCL's own table, in units of 12.5 MB/s a lane; 0 for anything else, which counts as PCIe 3.
+constexpr int kRateOfPcie3 = 60;
 int lane_rate(std::string_view speed) {
   constexpr std::pair<std::string_view, int> kRates[] = {
       {"2.5 GT/s", 15},      {"5 GT/s", 30},        {"8 GT/s", 60},        {"16 GT/s", 120},       {"32 GT/s", 240},      {"2.5 GT/s PCIe", 15},
       {"5.0 GT/s PCIe", 30}, {"8.0 GT/s PCIe", 60}, {"16.0 GT/s PCIe", 120}, {"32.0 GT/s PCIe", 240}, {"64.0 GT/s PCIe", 480}};
   for (const auto& [text, rate] : kRates)
     if (text == speed) return rate;
-  return 60;
+  return 0;
 }
 
 class Reading {
@@ -142,7 +143,9 @@ class Reading {
     element_of_.back() = &e;
     int width = number(e, "link_width", 0, 64, 0);
     if (width == 0) width = 16;
-    machine().parts.back().rate = static_cast<GBps>(width * lane_rate(e.get("link_speed")) / 80.0);
+    const int lane = lane_rate(e.get("link_speed"));
+    machine().parts.back().rate = static_cast<GBps>(width * (lane > 0 ? lane : kRateOfPcie3) / 80.0);
+    machine().parts.back().is_speed_known = lane > 0;
     if (gpu != nullptr) add_gpu(*gpu, e);
     if (gpu == nullptr && nic != nullptr) {
       nics_.emplace_back(*bus, index);

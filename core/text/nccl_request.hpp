@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/answer/nccl_findings.hpp"
 #include "core/cost/nccl/decision.hpp"
 #include "core/text/json.hpp"
 #include "core/text/presets.hpp"
@@ -17,6 +18,7 @@ struct NcclAnswer {
   nccl::Request request;
   nccl::Release release;
   nccl::Decision decision;
+  std::vector<NcclFinding> findings;
   std::vector<Assumption> assumed;
   std::vector<Note> notes;
 };

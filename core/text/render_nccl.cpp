@@ -55,6 +55,14 @@ bool all_pairs_alike(const nccl::Node& node) {
   return true;
 }
 
+void add_findings(Sheet& sheet, const NcclAnswer& a) {
+  if (a.findings.empty()) return;
+  sheet.heading("Findings");
+  std::vector<std::string> items;
+  for (const NcclFinding& f : a.findings) items.push_back(f.text + ". Remedy: " + f.remedy + '.');
+  sheet.list(items);
+}
+
 void add_paths(Sheet& sheet, const nccl::Node& node) {
   sheet.heading("Paths between GPUs");
   const std::size_t n = node.gpus.size();
@@ -234,6 +242,7 @@ std::string render_nccl(const NcclAnswer& a, RenderFormat format, const NcclLogC
   Sheet sheet(format == RenderFormat::markdown);
   sheet.strong(summary(a));
   if (!a.decision.fails.empty()) sheet.strong("This release would fail to initialise: " + a.decision.fails + ". What follows is what it would have come to.");
+  add_findings(sheet, a);
   if (comparison != nullptr) add_log_comparison(sheet, *comparison);
   add_paths(sheet, a.decision.nodes.front());
   add_nics(sheet, a.decision.nodes.front(), a);
