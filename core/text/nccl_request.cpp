@@ -165,7 +165,7 @@ std::vector<NcclSwitch> nccl_switches(const NcclAnswer& answer, Operation operat
   return switches;
 }
 
-Result<NcclAnswer> asked_nccl(const Json& request, const Presets& presets) {
+Result<NcclAnswer> stated_nccl(const Json& request, const Presets& presets) {
   ReadLog log;
   Reader r(log, request, "");
   NcclAnswer answer;
@@ -223,7 +223,12 @@ Result<NcclAnswer> asked_nccl(const Json& request, const Presets& presets) {
   if (per_host * hosts < 2) return Error{"gpus", "1", "two GPUs or more", "one GPU alone: NCCL decides nothing for it. Name two GPUs, or two nodes"};
   if (answer.request.hosts > 1 && answer.machine.nets.empty())
     return Error{"nodes", std::to_string(answer.request.hosts), "1, or a machine with a NIC", std::to_string(answer.request.hosts) + " nodes, but the machine has no NIC NCCL could use between them"};
-  answer.decision = decide(answer.machine, answer.request, answer.release);
+  return answer;
+}
+
+Result<NcclAnswer> asked_nccl(const Json& request, const Presets& presets) {
+  Result<NcclAnswer> answer = stated_nccl(request, presets);
+  if (answer) answer.value().decision = decide(answer.value().machine, answer.value().request, answer.value().release);
   return answer;
 }
 
