@@ -92,7 +92,7 @@ struct Comparer {
   void add_nccl(const NcclCase& known) {
     const NcclCaseResult result = compare_nccl(known);
     for (const NcclPartResult& part : result.parts)
-      add_decision(static_cast<Metric>(static_cast<int>(Metric::nccl_nodes) + static_cast<int>(part.part)), part.is_right, part.seen, part.expected);
+      add_decision(static_cast<Metric>(static_cast<int>(Metric::nccl_nodes) + static_cast<int>(part.part)), part.is_right, part.seen, part.expected, part.where);
     for (const NcclPointResult& p : result.points) {
       const std::string op(name_of(p.point->operation));
       const auto text = [](auto algorithm, auto protocol) { return std::string(name_of(algorithm)) + ' ' + std::string(name_of(protocol)); };

@@ -38,11 +38,11 @@ struct NcclCase {
 
 enum class NcclPart : unsigned char { nodes, paths, graphs, rings, trees };
 
-// One part of the decision: whether it is the same, and where it is not the first thing that differs, as NCCL has it and as we do.
+// One part of the decision: whether it is the same, and where it is not, the first thing that differs, as NCCL has it and as we do.
 struct NcclPartResult {
   NcclPart part{};
   bool is_right = true;
-  std::string seen{}, expected{};
+  std::string where{}, seen{}, expected{};
 };
 
 struct NcclPointResult {

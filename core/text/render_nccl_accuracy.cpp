@@ -1,9 +1,11 @@
 #include "core/text/render_nccl_accuracy.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/base/format.hpp"
 
@@ -15,23 +17,41 @@ constexpr double kFarOff = 0.005;  // a time further off than this is shown amon
 
 bool is_shown(const ErrorRow& row) { return is_decision(row.metric) ? row.error != 0 : row.metric == Metric::nccl_time && std::fabs(row.error) > kFarOff; }
 
-std::string part_text(const ErrorRow& row) {
-  std::string text(name_of(row.metric));
-  if (row.size) text += ' ' + row.what + ' ' + format_message_size(*row.size);
-  return text;
+std::string place_text(const ErrorRow& row) { return row.size ? row.what + ' ' + format_message_size(*row.size) : row.what; }
+
+// Of one part of one case.
+struct Wrong { const ErrorRow* first = nullptr; std::size_t count = 0; };
+
+std::vector<Wrong> wrong_of(const Accuracy& a) {
+  std::vector<Wrong> all;
+  std::array<std::size_t, kNames<Metric>.size()> places{};  // in `all` + 1, of the run at hand
+  std::size_t run = a.runs.runs.size();
+  for (const ErrorRow& row : a.rows) {
+    if (!is_shown(row)) continue;
+    if (row.run != run) places.fill(0);
+    run = row.run;
+    std::size_t& place = places[static_cast<std::size_t>(row.metric)];
+    if (place == 0) {
+      all.push_back({&row, 0});
+      place = all.size();
+    }
+    ++all[place - 1].count;
+  }
+  return all;
 }
 
 void add_wrong(const Accuracy& a, Sheet& sheet) {
-  Table table{{{"case"}, {"part"}, {"NCCL"}, {"predicted"}}, {}, {}};
-  std::size_t wrong = 0;
-  for (const ErrorRow& row : a.rows) {
-    if (!is_shown(row) || ++wrong > kShownRows) continue;
-    if (row.metric == Metric::nccl_time) table.rows.push_back({a.runs.runs[row.run].id, part_text(row), format_seconds(Seconds(row.measured)), format_seconds(Seconds(row.predicted))});
-    else table.rows.push_back({a.runs.runs[row.run].id, part_text(row), row.seen, row.expected});
+  Table table{{{"case"}, {"part"}, {"wrong", true}, {"first"}, {"NCCL"}, {"predicted"}}, {}, {}};
+  const std::vector<Wrong> all = wrong_of(a);
+  if (all.empty()) return sheet.paragraph("No decision differs.");
+  for (std::size_t i = 0; i < std::min(all.size(), kShownRows); ++i) {
+    const ErrorRow& row = *all[i].first;
+    const bool is_time = row.metric == Metric::nccl_time;
+    table.rows.push_back({a.runs.runs[row.run].id, std::string(name_of(row.metric)), format_count(static_cast<double>(all[i].count)), place_text(row),
+                          is_time ? format_seconds(Seconds(row.measured)) : row.seen, is_time ? format_seconds(Seconds(row.predicted)) : row.expected});
   }
-  if (wrong == 0) return sheet.paragraph("No decision differs.");
   sheet.table(table);
-  if (wrong > kShownRows) sheet.paragraph("And " + format_count(static_cast<double>(wrong - kShownRows)) + " more; --csv and --json have them all.");
+  if (all.size() > kShownRows) sheet.paragraph("And " + format_count(static_cast<double>(all.size() - kShownRows)) + " more like these; --csv and --json have them all.");
 }
 
 }  // namespace
