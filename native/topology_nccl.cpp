@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/text/nccl_compare.hpp"
 #include "core/text/nccl_request.hpp"
 #include "core/text/render_nccl.hpp"
 #include "native/files.hpp"
@@ -36,13 +37,12 @@ Result<Json> variables_of(const std::vector<std::string>& stated) {
   return variables;
 }
 
-Result<Json> stated_request(const Options& options, const Presets& presets) {
-  Result<Json> request = machine_argument(options.cluster, presets);
+Result<Json> stated_request(const std::string& machine, const NcclOptions& o, const std::string& gpu_text, const Presets& presets) {
+  Result<Json> request = machine_argument(machine, presets);
   if (!request) return request;
   Json& j = request.value();
-  const NcclOptions& o = options.nccl;
-  if (!options.gpus.empty()) {
-    Result<Json> gpus = gpu_list(options.gpus);
+  if (!gpu_text.empty()) {
+    Result<Json> gpus = gpu_list(gpu_text);
     if (!gpus) return gpus;
     j["gpus"] = std::move(gpus.value());
   }
@@ -59,12 +59,24 @@ Result<Json> stated_request(const Options& options, const Presets& presets) {
   return request;
 }
 
+// "--gpus 0,1 NCCL_ALGO=Ring": the label of a what-if.
+std::string what_is_asked(const Options& options) {
+  std::string text;
+  const auto add = [&](const std::string& part) { text += (text.empty() ? "" : " ") + part; };
+  if (!options.gpus.empty()) add("GPUs " + options.gpus);
+  if (!options.nccl.p2p.empty()) add("P2P " + options.nccl.p2p);
+  if (!options.nccl.gpudirect.empty()) add("GPUDirect " + options.nccl.gpudirect);
+  if (!options.nccl.release.empty()) add("NCCL " + options.nccl.release);
+  for (const std::string& variable : options.nccl.variables) add(variable);
+  return text.empty() ? "the same" : text;
+}
+
 }  // namespace
 
 void define_topology_nccl(CLI::App& topology, Options& options) {
   CLI::App* nccl = topology.add_subcommand("nccl", "what NCCL decides on a machine: paths, rings, trees, channels, algorithm and protocol at every size");
   NcclOptions& o = options.nccl;
-  nccl->add_option("CLUSTER", options.cluster, "the machine, or an NCCL topology file (*.xml)")->required()->type_name("");
+  nccl->add_option("CLUSTER", o.machines, "the machine, or an NCCL topology file (*.xml); several are compared")->required()->expected(1, 4)->type_name("");
   nccl->add_option("--nodes", o.nodes, "so many hosts like this one")->type_name("N");
   nccl->add_option("--gpus", options.gpus, "GPUs of each host, in the order of ranks (as CUDA_VISIBLE_DEVICES), e.g. 0,1,4,5")->type_name("LIST");
   nccl->add_option("--p2p", o.p2p, "whether the driver lets GPUs at each other's memory: all, none, or a row of 0 and 1 for each GPU (01/10)")->type_name("P2P");
@@ -72,21 +84,41 @@ void define_topology_nccl(CLI::App& topology, Options& options) {
   nccl->add_option("--rack-nodes", o.rack_nodes, "hosts that share one NVLink domain, as in an NVL72 rack")->type_name("N");
   nccl->add_option("--env", o.variables, "a variable NCCL reads, e.g. NCCL_ALGO=Ring; may be given several times")->type_name("NAME=VALUE");
   nccl->add_option("--nccl", o.release, "the release of NCCL (2.28.9)")->type_name("VERSION");
+  nccl->add_flag("--compare", o.compare, "beside what is decided without --gpus, --p2p, --gpudirect, --env and --nccl");
   add_output_options(*nccl, options);
   nccl->footer("CLUSTER is a node id (wireplan presets nodes), a scenario id, a share link, - for standard input, or a file with a cluster, a node,\n"
                "a plan, or what nvidia-smi topo -m prints. Nothing of NCCL runs: the decisions are worked out, as NCCL works them out.\n\n"
                "Examples:\n"
                "  wireplan topology nccl dgx-a100-80gb\n"
                "  wireplan topology nccl hgx-h100-80gb --nodes 2\n"
-               "  wireplan topology nccl topo.xml --gpus 0,1,2,3 --env NCCL_P2P_LEVEL=SYS");
+               "  wireplan topology nccl topo.xml --gpus 0,1,2,3 --env NCCL_P2P_LEVEL=SYS\n"
+               "  wireplan topology nccl topo.xml --env NCCL_P2P_DISABLE=1 --compare\n"
+               "  wireplan topology nccl before.xml after.xml");
 }
 
 int run_topology_nccl(const Options& options, const Presets& presets) {
-  Result<Json> request = stated_request(options, presets);
-  if (!request) return print_errors(request.errors(), options.json);
-  Result<NcclAnswer> answer = asked_nccl(request.value(), presets);
-  if (!answer) return print_errors(answer.errors(), options.json);
-  return print(options.json ? dump_json(write_nccl(answer.value())) : render_nccl(answer.value(), options.format), kDone);
+  std::vector<NcclCase> cases;
+  const auto ask = [&](std::string label, const Result<Json>& request) -> Errors {
+    if (!request) return request.errors();
+    Result<NcclAnswer> answer = asked_nccl(request.value(), presets);
+    if (!answer) return answer.errors();
+    cases.push_back({std::move(label), std::move(answer.value())});
+    return {};
+  };
+  const auto asked_for = [&](const std::string& machine, const NcclOptions& what_if, const std::string& gpus) { return stated_request(machine, what_if, gpus, presets); };
+  const std::vector<std::string>& machines = options.nccl.machines;
+  Errors errors;
+  if (options.nccl.compare) {  // the first machine as it is, then with what is asked
+    NcclOptions plain;
+    plain.nodes = options.nccl.nodes;
+    plain.rack_nodes = options.nccl.rack_nodes;
+    errors = ask("as it is", asked_for(machines.front(), plain, ""));
+  }
+  for (std::size_t i = 0; i < machines.size() && errors.empty(); ++i)
+    errors = ask(options.nccl.compare && machines.size() == 1 ? what_is_asked(options) : machines[i], asked_for(machines[i], options.nccl, options.gpus));
+  if (!errors.empty()) return print_errors(errors, options.json);
+  if (cases.size() == 1) return print(options.json ? dump_json(write_nccl(cases.front().answer)) : render_nccl(cases.front().answer, options.format), kDone);
+  return print(options.json ? dump_json(write_nccl_comparison(cases)) : render_nccl_comparison(cases, options.format), kDone);
 }
 
 }  // namespace wireplan

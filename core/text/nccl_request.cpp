@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/cost/nccl/machine_of_cluster.hpp"
 #include "core/text/nccl_environment.hpp"
 #include "core/text/nccl_machine.hpp"
 #include "core/text/read_node.hpp"
@@ -26,7 +27,11 @@ std::vector<bool> allowed_row(std::string_view row) {
 // "all", "none", or a row per GPU of 0 and 1.
 void read_p2p(Reader& r, std::size_t gpus, Request& request) {
   std::string text;
-  if (!r.read_stated("p2p", text) || text == "all") return;
+  if (!r.read_stated("p2p", text)) return;
+  if (text == "all") {
+    request.p2p.clear();
+    return;
+  }
   if (text == "none") {
     request.p2p.assign(gpus, std::vector<bool>(gpus, false));
     return;
@@ -82,7 +87,7 @@ Json time_json(double us) { return number(six_digits(us) / 1e6); }
 
 Json write_paths(const nccl::Node& node) {
   const std::size_t shown = std::min<std::size_t>(node.gpus.size(), 8);
-  Json types = Json::array(), rates = Json::array(), transports = Json::array();
+  Json gpus = Json::array(), types = Json::array(), rates = Json::array(), transports = Json::array();
   for (std::size_t i = 0; i < shown; ++i) {
     Json type_row = Json::array(), rate_row = Json::array(), transport_row = Json::array();
     for (std::size_t j = 0; j < shown; ++j) {
@@ -91,11 +96,13 @@ Json write_paths(const nccl::Node& node) {
       rate_row.push_back(rate_json(static_cast<double>(pair.rate)));
       transport_row.push_back(name_of(pair.transport));
     }
+    gpus.push_back(node.gpu_number(static_cast<int>(i)));
     types.push_back(std::move(type_row));
     rates.push_back(std::move(rate_row));
     transports.push_back(std::move(transport_row));
   }
   Json j = Json::object();
+  put(j, "gpus", std::move(gpus));
   put(j, "types", std::move(types));
   put(j, "bytes_per_s", std::move(rates));
   put(j, "transport", std::move(transports));
@@ -150,8 +157,45 @@ Json write_graph(const char* kind, const Graph& g, const nccl::Node& node) {
   return j;
 }
 
+// Null where nothing limits.
+Json write_limit(const nccl::Node& node) {
+  const Limit& limit = node.ring_limit;
+  if (limit.rate <= 0) return nullptr;
+  Json j = Json::object();
+  const auto end = [&](int position) { return position < 0 ? Json("nic" + std::to_string(limit.nic)) : Json(node.gpu_number(position)); };
+  put(j, "from", end(limit.from));
+  put(j, "to", end(limit.to));
+  put(j, "link", name_of(limit.link));
+  put(j, "bytes_per_s", rate_json(static_cast<double>(limit.rate)));
+  put(j, "uses", limit.uses);
+  put(j, "filled", number(six_digits(limit.filled)));
+  return j;
+}
+
 Json write_choice(double size, const Choice& c) {
   return Json::array({number(size), name_of(c.algorithm), name_of(c.protocol), time_json(c.time_us), c.most_channels, c.threads, c.channels});
+}
+
+// The machine of a stated cluster, and what the cluster says of the request: a request may say otherwise.
+Errors take_cluster(const Json& stated, const Presets& presets, NcclAnswer& answer) {
+  Result<StatedCluster> read = stated_cluster(stated, presets);
+  if (!read) return read.errors();
+  const Cluster& cluster = read.value().cluster;
+  Result<Constants> constants = presets.constants();
+  if (!constants) return constants.errors();
+  std::optional<Network> usual;
+  if (!cluster.node.usual_network.empty())
+    if (Result<Network> network = parse_network(cluster.node.usual_network, presets, "cluster.network")) usual = std::move(network.value());
+  Result<ClusterMachine> machine = machine_of(cluster, usual, constants.value().links);
+  if (!machine) return machine.errors();
+  answer.name = cluster.node.name.empty() ? "the cluster's node" : cluster.node.name;
+  answer.machine = std::move(machine.value().machine);
+  std::vector<int> asked = std::move(answer.request.gpus);
+  answer.request = std::move(machine.value().request);
+  if (!asked.empty()) answer.request.gpus = std::move(asked);
+  answer.assumed = std::move(read.value().assumed);
+  for (Assumption& a : machine.value().assumed) answer.assumed.push_back(std::move(a));
+  return {};
 }
 
 }  // namespace
@@ -169,7 +213,7 @@ Result<NcclAnswer> stated_nccl(const Json& request, const Presets& presets) {
   ReadLog log;
   Reader r(log, request, "");
   NcclAnswer answer;
-  std::string xml, version(kNewestNccl);
+  std::string xml, version(kDefaultNccl);
   const Json* cluster = r.stated("cluster");
   const bool has_xml = r.read_stated("xml", xml);
   if ((cluster != nullptr) == has_xml) r.fail("cluster", cluster != nullptr ? *cluster : Json(nullptr), "cluster or xml, one of them", "a request names a cluster, or holds the text of an NCCL topology file under xml");
@@ -192,8 +236,8 @@ Result<NcclAnswer> stated_nccl(const Json& request, const Presets& presets) {
     answer.machine = std::move(machine.value().machine);
     answer.assumed = std::move(machine.value().assumed);
     answer.name = "the machine of the file";
-  } else {
-    return Error{"cluster", "", "xml", "not built yet"};
+  } else if (Errors errors = take_cluster(*cluster, presets, answer); !errors.empty()) {
+    return errors;
   }
   const std::size_t gpus = answer.machine.gpus.size();
   read_count(r, "nodes", kMostHosts, answer.request.hosts);
@@ -240,6 +284,7 @@ Json write_nccl(const NcclAnswer& answer) {
   put(j, "nccl", answer.release.version);
   put(j, "ranks", d.ranks);
   put(j, "nccl_nodes", d.nccl_nodes());
+  if (!d.fails.empty()) put(j, "fails", d.fails);
   put(j, "paths", write_paths(node));
   put(j, "nets", write_nets(node));
   put(j, "max_bytes_per_s", rate_json(static_cast<double>(node.most)));
@@ -253,6 +298,7 @@ Json write_nccl(const NcclAnswer& answer) {
   put(channels, "p2p", d.p2p_channels);
   put(channels, "p2p_per_peer", d.p2p_channels_per_peer);
   put(j, "channels", std::move(channels));
+  put(j, "ring_limit", write_limit(node));
   for (const Ring& ring : d.rings) rings.push_back({{"channels", ring.channels}, {"order", ring.order}});
   for (const Tree& tree : d.trees) trees.push_back({{"channels", tree.channels}, {"parent", tree.parent}});
   put(j, "rings", std::move(rings));

@@ -21,7 +21,7 @@ struct NcclAnswer {
   std::vector<Note> notes;
 };
 
-inline constexpr std::string_view kNewestNccl = "2.28.9";
+inline constexpr std::string_view kDefaultNccl = "2.28.9";
 
 // {"cluster": as stated_cluster() takes it, or "xml": the text of an NCCL topology file; "nodes"?, "gpus"?: [index, …], "p2p"?: "all", "none" or rows
 // "01/10", "gpudirect"?: true or false, "rack_nodes"?, "env"?: {NAME: value}, "nccl"?: a release}.

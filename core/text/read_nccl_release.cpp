@@ -30,6 +30,11 @@ std::vector<nccl::GBps> read_speeds(Reader& r, std::string_view key) {
   return speeds;
 }
 
+void read_switch(Reader& r, std::string_view key, bool& out) {
+  r.require(key, "true or false");
+  r.read(key, out);
+}
+
 template <class Read>
 void in_object(Reader& r, std::string_view key, Read read) {
   r.require(key, "an object");
@@ -107,11 +112,14 @@ nccl::Release read_nccl_release(Reader& r) {
     read_list(row, "channels", channels);
     for (std::size_t i = 0; i < channels.size(); ++i) release.nvls_channels[i] = static_cast<int>(channels[i]);
     read_list(row, "efficiency", release.nvls_efficiency);
-    row.require("tree_is_corrected", "true or false");
-    row.read("tree_is_corrected", release.nvls_tree_is_corrected);
+    read_switch(row, "is_pipelined", release.nvls_is_pipelined);
+    read_switch(row, "tree_is_corrected", release.nvls_tree_is_corrected);
+    read_switch(row, "raises_channels", release.nvls_raises_channels);
   });
-  r.require("p2p_channels_by_nic", "true or false");
-  r.read("p2p_channels_by_nic", release.p2p_channels_by_nic);
+  r.require("p2p_net_gb_per_s_per_channel", "a number");
+  r.read("p2p_net_gb_per_s_per_channel", release.p2p_net_rate_per_channel);
+  read_switch(r, "keeps_nets", release.keeps_nets);
+  read_switch(r, "plain_order_needs_net", release.plain_order_needs_net);
   in_object(r, "base_latency_us", [&](Reader& row) { read_latencies(row, release.base_latency); });
   in_object(r, "hardware_latency_us", [&](Reader& row) {
     constexpr std::string_view kLinks[] = {"nvlink", "pcie", "network"};

@@ -38,28 +38,55 @@ std::string summary(const NcclAnswer& a) {
   return text + '.';
 }
 
+// Positions of the node's GPUs, by number, at most `most`.
+std::vector<int> shown_gpus(const nccl::Node& node, std::size_t most) {
+  std::vector<int> positions;
+  for (int i = 0; i < static_cast<int>(node.gpus.size()); ++i) positions.push_back(i);
+  std::sort(positions.begin(), positions.end(), [&](int a, int b) { return node.gpu_number(a) < node.gpu_number(b); });
+  if (positions.size() > most) positions.resize(most);
+  return positions;
+}
+
+std::string rate_text(const nccl::Node::Pair& pair) { return std::string(name_of(pair.type)) + " " + short_rate(pair.rate); }
+
+// Nothing of a matrix whose entries are all the same.
+bool all_pairs_alike(const nccl::Node& node) {
+  const nccl::Node::Pair& first = node.pairs[0][1];
+  for (std::size_t i = 0; i < node.pairs.size(); ++i)
+    for (std::size_t j = 0; j < node.pairs.size(); ++j)
+      if (i != j && (node.pairs[i][j].type != first.type || node.pairs[i][j].rate != first.rate || node.pairs[i][j].transport != first.transport)) return false;
+  return true;
+}
+
 void add_paths(Sheet& sheet, const nccl::Node& node) {
   sheet.heading("Paths between GPUs");
-  const std::size_t n = node.gpus.size(), shown = std::min(n, kMostMatrix);
+  const std::size_t n = node.gpus.size();
+  if (n == 1) return sheet.paragraph("One GPU of each node: all pairs meet through the network.");
+  if (n > 2 && all_pairs_alike(node)) {
+    const nccl::Node::Pair& pair = node.pairs[0][1];
+    return sheet.paragraph("Every pair of " + std::to_string(n) + " GPUs: " + rate_text(pair) + " GB/s, " + std::string(name_of(pair.transport)) + ". Kind of path and NCCL's planning rate.");
+  }
+  const std::vector<int> shown = shown_gpus(node, kMostMatrix);
+  const bool has_rates = shown.size() <= 8;
   Table table{{{""}}, {}, {}};
-  for (std::size_t j = 0; j < shown; ++j) table.columns.push_back({std::to_string(node.gpu_number(static_cast<int>(j))), true});
+  for (const int j : shown) table.columns.push_back({std::to_string(node.gpu_number(j)), true});
   bool has_shm = false, has_net = false;
-  for (std::size_t i = 0; i < shown; ++i) {
-    std::vector<std::string> row{"GPU" + std::to_string(node.gpu_number(static_cast<int>(i)))};
-    for (std::size_t j = 0; j < shown; ++j) {
-      const nccl::Node::Pair& pair = node.pairs[i][j];
+  for (const int i : shown) {
+    std::vector<std::string> row{"GPU" + std::to_string(node.gpu_number(i))};
+    for (const int j : shown) {
+      const nccl::Node::Pair& pair = node.pairs[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)];
       const char* mark = pair.transport == Transport::shm ? "*" : pair.transport == Transport::net ? "+" : "";
       has_shm |= pair.transport == Transport::shm;
       has_net |= pair.transport == Transport::net;
-      row.push_back(i == j ? "X" : std::string(name_of(pair.type)) + mark + " " + short_rate(pair.rate));
+      row.push_back(i == j ? "X" : (has_rates ? rate_text(pair) : std::string(name_of(pair.type))) + mark);
     }
     table.rows.push_back(std::move(row));
   }
   sheet.table(table);
-  std::string text = "Kind of path and NCCL's planning rate in GB/s. Without a mark: P2P.";
+  std::string text = has_rates ? "Kind of path and NCCL's planning rate in GB/s. Without a mark: P2P." : "Kind of path. Without a mark: P2P.";
   if (has_shm) text += " *: through host memory (SHM).";
   if (has_net) text += " +: through the network.";
-  if (shown < n) text += " The first " + std::to_string(shown) + " of " + std::to_string(n) + " GPUs.";
+  if (shown.size() < n) text += " The first " + std::to_string(shown.size()) + " of " + std::to_string(n) + " GPUs.";
   sheet.paragraph(text);
 }
 
@@ -67,13 +94,14 @@ void add_nics(Sheet& sheet, const nccl::Node& node, const NcclAnswer& a) {
   if (node.nics.empty() || a.decision.nccl_nodes() == 1) return;
   sheet.heading("Paths to NICs");
   Table table{{{"NIC", true}, {"GB/s", true}}, {}, {}};
-  const std::size_t shown = std::min(node.gpus.size(), kMostMatrix);
-  for (std::size_t j = 0; j < shown; ++j) table.columns.push_back({std::to_string(node.gpu_number(static_cast<int>(j))), true});
+  const std::vector<int> shown = shown_gpus(node, kMostMatrix);
+  for (const int j : shown) table.columns.push_back({std::to_string(node.gpu_number(j)), true});
   bool has_staged = false;
   for (const nccl::Node::Nic& nic : node.nics) {
     if (nic.host != node.nics.front().host) continue;
     std::vector<std::string> row{std::to_string(nic.dev), short_rate(nic.rate)};
-    for (std::size_t j = 0; j < shown; ++j) {
+    for (const int position : shown) {
+      const std::size_t j = static_cast<std::size_t>(position);
       const bool staged = !nic.gpudirect_write[j];
       has_staged |= staged;
       row.push_back(std::string(name_of(nic.types[j])) + (staged ? "*" : ""));
@@ -85,7 +113,7 @@ void add_nics(Sheet& sheet, const nccl::Node& node, const NcclAnswer& a) {
 }
 
 void add_graphs(Sheet& sheet, const NcclAnswer& a) {
-  sheet.heading("Graphs found (GRAPH lines of the log)");
+  sheet.heading("Graphs found (lines of NCCL_DEBUG_SUBSYS=GRAPH)");
   const nccl::Node& node = a.decision.nodes.front();
   std::string lines;
   for (const Graph* g : {&node.ring, &node.tree, &node.nvls}) {
@@ -100,12 +128,13 @@ void add_graphs(Sheet& sheet, const NcclAnswer& a) {
     }
   }
   sheet.drawing(lines);
+  if (const std::string limit = nccl_limit_text(node); !limit.empty()) sheet.paragraph(limit);
   sheet.paragraph("GPU by index, where the log has bus ids. bw: what every channel is planned with, inside the node / to the NICs, in GB/s.");
 }
 
 void add_channels(Sheet& sheet, const NcclAnswer& a) {
   const Decision& d = a.decision;
-  sheet.heading("Rings and trees (INIT lines of the log)");
+  sheet.heading("Rings and trees (lines of NCCL_DEBUG=INFO)");
   std::string lines;
   for (const std::string& line : nccl_channel_lines(d)) lines += (lines.empty() ? "" : "\n") + line;
   const int shown = std::min(d.ranks, kMostTreeRanks);
@@ -165,6 +194,21 @@ std::string nccl_graph_line(const Graph& g) {
          format_fixed(static_cast<double>(g.inter), 6) + ", type " + std::string(name_of(g.intra_type)) + "/" + std::string(name_of(g.inter_type)) + ", sameChannels " + (g.same_channels ? "1" : "0");
 }
 
+std::string nccl_limit_link(const nccl::Node& node) {
+  const Limit& limit = node.ring_limit;
+  if (limit.rate <= 0) return "nothing";
+  constexpr std::pair<EdgeKind, const char*> kLinks[] = {{EdgeKind::nvl, "NVLink"}, {EdgeKind::c2c, "chip-to-chip link"}, {EdgeKind::pci, "PCIe link"}, {EdgeKind::sys, "link between CPU sockets"}, {EdgeKind::net, "NIC"}};
+  std::string link = "link";
+  for (const auto& [kind, name] : kLinks)
+    if (kind == limit.link) link = name;
+  const auto end = [&](int position) { return position < 0 ? "NIC " + std::to_string(limit.nic) : "GPU " + std::to_string(node.gpu_number(position)); };
+  return link + " of " + short_rate(limit.rate) + " GB/s on the way from " + end(limit.from) + " to " + end(limit.to) + (limit.uses > 1 ? ", used " + std::to_string(limit.uses) + " times" : "");
+}
+
+std::string nccl_limit_text(const nccl::Node& node) {
+  return node.ring_limit.rate > 0 ? "What limits the rings: the " + nccl_limit_link(node) + "." : "";
+}
+
 std::vector<std::string> nccl_channel_lines(const Decision& d) {
   std::vector<std::string> lines(static_cast<std::size_t>(d.channels));
   for (const Ring& ring : d.rings)
@@ -190,6 +234,7 @@ std::string render_nccl(const NcclAnswer& a, RenderFormat format) {
   if (format == RenderFormat::csv) return csv(a);
   Sheet sheet(format == RenderFormat::markdown);
   sheet.strong(summary(a));
+  if (!a.decision.fails.empty()) sheet.strong("This release would fail to initialise: " + a.decision.fails + ". What follows is what it would have come to.");
   add_paths(sheet, a.decision.nodes.front());
   add_nics(sheet, a.decision.nodes.front(), a);
   add_graphs(sheet, a);

@@ -18,6 +18,11 @@ std::string nccl_trees_line(const nccl::Decision& decision, int rank);
 // "Pattern 4, crossNic 0, nChannels 12, bw 20.000000/20.000000, type NVL/PIX, sameChannels 1".
 std::string nccl_graph_line(const nccl::Graph& graph);
 
+// "What limits the rings: the PCIe link of 24.0 GB/s on the way from GPU 1 to GPU 2, used 2 times."; "" where nothing does.
+std::string nccl_limit_text(const nccl::Node& node);
+// The same without the sentence: "PCIe link of 24.0 GB/s on the way from GPU 1 to GPU 2, used 2 times", "nothing".
+std::string nccl_limit_link(const nccl::Node& node);
+
 // "Ring LL128", "NVLSTree Simple": as NCCL names them.
 std::string nccl_choice_name(const nccl::Choice& choice);
 

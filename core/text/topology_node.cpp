@@ -338,7 +338,8 @@ class Assembly {
     }
   }
 
-  // A group for each switch, and one for what hangs on a CPU itself; in the order of their GPUs, those without GPUs last.
+  // A group for each switch, and one for what hangs on a CPU itself; in the order of their GPUs, those without GPUs last. A file's order
+  // of NUMA nodes stays, for NCCL goes by it.
   void add_groups() {
     const std::size_t switches = draft_.switches.size();
     std::vector<PcieGroup> groups(switches + draft_.domains.size());
@@ -353,6 +354,9 @@ class Assembly {
     for (const TopologyDraft::Nic& nic : draft_.nics) ++group_of(nic).nics;
     for (int gpu = 0; gpu < gpus_; ++gpu)
       if (const PcieGroup& g = group_of(draft_.gpus[at(gpu)]); g.gpus.front() == gpu) node().wiring.groups.push_back(g);
+    const auto place = [&](const PcieGroup& g) { return std::find_if(draft_.domains.begin(), draft_.domains.end(), [&](const TopologyDraft::Domain& d) { return d.numa == g.numa; }); };
+    if (!draft_.is_matrix)
+      std::stable_sort(node().wiring.groups.begin(), node().wiring.groups.end(), [&](const PcieGroup& a, const PcieGroup& b) { return place(a) < place(b); });
     for (const PcieGroup& g : groups)
       if (g.gpus.empty() && g.nics > 0) node().wiring.groups.push_back(g);
   }

@@ -116,7 +116,7 @@ std::array<TreePlace, 2> double_tree(int nodes, int node) {
   return {binary_tree(nodes, node), second};
 }
 
-void connect(Decision& d, const Environment& environment) {
+void connect(Decision& d, const Environment& environment, int least) {
   const int found = std::min(d.ring.channels, d.tree.channels);
   const int nodes = d.nccl_nodes();
   std::vector<Channel> channels(at(found));
@@ -140,6 +140,7 @@ void connect(Decision& d, const Environment& environment) {
   if (d.least_compute_capability >= 90 && nodes > 1 && d.ring.intra > 45 && built.size() < 16) copy_up_to(static_cast<int>(built.size()) * 2);
   if (static_cast<int>(built.size()) > environment.max_channels) built.resize(at(environment.max_channels));
   copy_up_to(environment.min_channels);
+  copy_up_to(least);
   d.channels = static_cast<int>(built.size());
   for (int c = 0; c < d.channels; ++c) {
     const Built& b = built[at(c)];

@@ -5,8 +5,9 @@
 
 namespace wireplan::nccl {
 
-// Fills channels, rings and trees of a decision whose nodes and agreed graphs stand.
-void connect(Decision& decision, const Environment& environment);
+// Fills channels, rings and trees of a decision whose nodes and agreed graphs stand. Channels: `least` or more, whatever the
+// environment allows.
+void connect(Decision& decision, const Environment& environment, int least);
 
 struct TreePlace { int up = -1, down0 = -1, down1 = -1; bool is_second_child = false; };
 // Place of `node` in the two binary trees over `nodes`: every node is a leaf in one and inside in the other.

@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <cmath>
 
 #include "core/cost/nccl/connect.hpp"
 #include "core/cost/nccl/decision.hpp"
+#include "core/cost/nccl/limit.hpp"
 #include "core/cost/nccl/search.hpp"
 #include "core/cost/nccl/system.hpp"
 #include "core/cost/nccl/tune.hpp"
@@ -10,6 +12,27 @@ namespace wireplan::nccl {
 namespace {
 
 constexpr int kMostRingChannels = 32, kMostNvlsChannels = 64;
+
+// To a peer on another node: one channel per NIC at least, more where a channel cannot carry what the NICs of the GPU can together,
+// up to what the GPU has to its CPU. The GPU with the fewest decides.
+int p2p_net_channels(const System& system, double rate_per_channel) {
+  constexpr int kMost = 64, kWithoutNets = 2;
+  int least = kMost;
+  for (const int g : system.gpus) {
+    const GBps most = system.path(g, local_cpu(system, g)).rate;
+    GBps rate = 0;
+    int count = 0, first = -1;
+    for (int channel = 0; channel < kMost && !system.nets.empty() && rate < most; ++channel) {
+      const int net = local_net(system, g, channel);
+      if (net == first) break;
+      if (channel == 0) first = net;
+      rate += system.path(g, net).rate;
+      ++count;
+    }
+    least = std::min(least, count == 0 ? kWithoutNets : std::max(count, static_cast<int>(std::ceil(std::trunc(rate) / rate_per_channel))));
+  }
+  return least;
+}
 
 // What one rank sees and searches, for it and all that end up in its node.
 Node node_of(System system, const Request& request, const Release& release, int rank, int ranks) {
@@ -29,6 +52,7 @@ Node node_of(System system, const Request& request, const Release& release, int 
       node.pairs.back().push_back({path.type, path.rate, transport_of(system, request, a, b), static_cast<int>(path.edges.size())});
     }
   }
+  if (release.p2p_net_rate_per_channel > 0) node.p2p_net_channels = p2p_net_channels(system, release.p2p_net_rate_per_channel);
   for (const int n : system.nets) {
     Node::Nic nic;
     nic.dev = system.vertex(n).net->dev;
@@ -42,7 +66,9 @@ Node node_of(System system, const Request& request, const Release& release, int 
     }
     node.nics.push_back(std::move(nic));
   }
-  if (static_cast<int>(system.gpus.size()) == ranks && !system.nets.empty()) {  // rule 3: nothing leaves the node
+  const bool is_all = static_cast<int>(system.gpus.size()) == ranks;  // rule 3: nothing leaves the node
+  system.crosses = !is_all && !system.nets.empty();
+  if (is_all && !release.keeps_nets && !system.nets.empty()) {
     remove_nets(system);
     find_paths(system, request);
   }
@@ -54,6 +80,7 @@ Node node_of(System system, const Request& request, const Release& release, int 
   node.cpu = system.vertex(system.cpus.front()).cpu;
   node.has_nvswitch = system.nvswitch >= 0;
   node.ring = search(system, release, request.environment, Pattern::ring, 1, kMostRingChannels);
+  node.ring_limit = limit_of(system, node.ring);
   node.tree = search(system, release, request.environment, Pattern::balanced_tree, node.ring.channels, node.ring.channels);
   node.nvls.pattern = Pattern::nvls;
   if (request.environment.nvls_enable && static_cast<int>(system.gpus.size()) >= release.nvls_least_gpus)
@@ -77,13 +104,20 @@ void set_p2p_channels(Decision& d, const Release& release) {
       const GBps link = nvlink_rate(release, node.least_compute_capability);
       least = std::min(least, pair.type == PathType::nvl ? 2 * std::max(1, static_cast<int>(pair.rate / link)) : 2);
     }
-  if (d.nccl_nodes() > 1) {
+  d.p2p_channels = power_of_two_from(d.channels);
+  const bool by_nic = release.p2p_net_rate_per_channel > 0;
+  if (d.nccl_nodes() > 1 && by_nic) {
+    for (const Node& n : d.nodes) least = std::min(least, n.p2p_net_channels);
+  } else if (d.nccl_nodes() > 1) {
     int per_peer = 2;
     while (per_peer * d.ranks > d.channels * 4 && per_peer > 1) per_peer /= 2;
     least = std::min(least, per_peer);
   }
-  d.p2p_channels = power_of_two_from(d.channels);
   d.p2p_channels_per_peer = std::min(power_of_two_from(least), d.p2p_channels);
+  if (d.nccl_nodes() > 1 && by_nic) {  // all peers in one round, eight of them in a batch
+    const int batches = (d.ranks + 7) / 8;
+    while (d.p2p_channels_per_peer * batches > d.p2p_channels && d.p2p_channels_per_peer > 1) d.p2p_channels_per_peer /= 2;
+  }
 }
 
 void agree(Graph& all, const Graph& one, bool first) {
@@ -157,13 +191,16 @@ Decision decide(const Machine& machine, const Request& request, const Release& r
     d.most_compute_capability = std::max(d.most_compute_capability, node.most_compute_capability);
   }
   d.cpu = d.nodes.front().cpu;
+  for (const Node& node : d.nodes)
+    if (release.plain_order_needs_net && node.nics.empty() && (node.ring.is_plain_order || node.tree.is_plain_order))
+      d.fails = "no ring or tree is found, NCCL " + release.version + " then asks for a network device, and this topology has none";
   d.ring.channels = d.tree.channels = std::min(d.ring.channels, d.tree.channels);
   if (d.nvls.channels > 0) {
     const std::size_t row = d.least_compute_capability < 100 ? 0 : domains > 1 ? 2 : 1;
     d.nvls_channels = release.nvls_channels[row];
   }
   for (const Node& node : d.nodes) d.most_ranks_of_node = std::max(d.most_ranks_of_node, static_cast<int>(node.ranks.size()));
-  connect(d, request.environment);
+  connect(d, request.environment, release.nvls_raises_channels ? d.nvls_channels : 0);
   set_p2p_channels(d, release);
   tune(d, release, request.environment);
   return d;

@@ -59,8 +59,12 @@ struct Release {
   std::vector<Speeds> speeds;
   int nvls_least_gpus = 2;
   std::array<int, 3> nvls_channels{};           // Hopper, Blackwell in one domain, Blackwell in several
+  bool nvls_is_pipelined = true;                // an all-reduce reduces and broadcasts at once; not: a flat share of the graph's rate
   bool nvls_tree_is_corrected = false;          // by the tree's correction, on Blackwell with an x86 CPU
-  bool p2p_channels_by_nic = false;             // channels per peer over the network follow the NIC's rate
+  bool nvls_raises_channels = false;            // rings and trees get as many channels as NVLS has
+  double p2p_net_rate_per_channel = 0;          // channels per peer over the network follow the NIC's rate; 0: they follow the ranks
+  bool keeps_nets = false;                      // NICs stay in the graph of a communicator of one node
+  bool plain_order_needs_net = false;           // where no graph is found, a topology without a NIC fails to initialise
   // Cost model. Latencies in µs, rates in GB/s. Generations: Volta and older, Ampere, Hopper, Blackwell.
   std::array<ByProtocol, kAlgorithms> base_latency{};
   std::array<std::array<ByProtocol, kAlgorithms>, 3> hardware_latency{};  // NVLink, PCIe, network
@@ -88,6 +92,20 @@ struct Graph {
   bool same_channels = false;
   std::vector<std::vector<int>> order;       // per channel: GPUs of the node (index in Node::gpus)
   std::vector<std::array<int, 2>> nets;      // per channel: dev of the NIC in, out; empty on one node
+  bool is_plain_order = false;               // nothing was found: rule 14
+};
+
+// A link counts as the path type of the same distance.
+enum class EdgeKind : unsigned char { loc = 0, nvl = 1, c2c = 3, pci = 4, sys = 9, net = 10 };
+
+// The link that channels fill most, on the way between two GPUs or a GPU and a NIC.
+struct Limit {
+  int from = -1, to = -1;    // index in Node::gpus; -1: the NIC
+  int nic = -1;              // its dev; -1: between GPUs
+  EdgeKind link = EdgeKind::pci;
+  GBps rate = 0;             // of the link, one direction; 0: nothing limits
+  int uses = 0;              // channels' hops that share it
+  double filled = 0;         // share of the rate the plan takes
 };
 
 // What NCCL counts as a node: GPUs that reach each other without the network. One host may fall into several.
@@ -110,6 +128,8 @@ struct Node {
   CpuClass cpu = CpuClass::unknown;
   Graph ring, tree, nvls;                    // nvls.channels 0: none
   bool has_nvswitch = false;
+  int p2p_net_channels = 0;                  // to a peer over the network, by the NICs' rate (releases that go by it)
+  Limit ring_limit;
   // How documents count its GPUs: by index in the host, or over the hosts of a rack in turn.
   int gpu_number(int position) const;
 };
@@ -129,6 +149,7 @@ struct Choice {
 };
 
 struct Decision {
+  std::string fails;                         // why this release does not initialise; the rest is what it would have come to
   int ranks = 0;
   std::vector<Node> nodes;                   // one for each kind: hosts alike are worked out once
   std::vector<int> node_kind;                // per NCCL node: index in `nodes`
@@ -157,6 +178,8 @@ Choice choice_at(const Decision& decision, const Release& release, Operation ope
 namespace wireplan {
 template <>
 inline constexpr std::array<std::string_view, 12> kNames<nccl::PathType> = {"LOC", "NVL", "NVB", "C2C", "PIX", "PXB", "P2C", "PXN", "PHB", "SYS", "NET", "DIS"};
+template <>
+inline constexpr std::array<std::string_view, 11> kNames<nccl::EdgeKind> = {"local", "nvlink", "", "c2c", "pcie", "", "", "", "", "socket", "nic"};
 template <>
 inline constexpr std::array<std::string_view, 4> kNames<nccl::Transport> = {"-", "P2P", "SHM", "NET"};
 template <>

@@ -64,19 +64,6 @@ void divert(System& system, int over, int from, int to) {
   path.rate = std::min(first.rate, second.rate);
 }
 
-int local_cpu(const System& system, int gpu) {
-  int local = system.cpus.front();
-  std::size_t hops = 0;
-  for (const int cpu : system.cpus) {
-    const std::size_t h = system.path(gpu, cpu).edges.size();
-    if (h > 0 && (hops == 0 || h < hops)) {
-      local = cpu;
-      hops = h;
-    }
-  }
-  return local;
-}
-
 // Whether the driver lets the two at each other's memory.
 bool driver_allows(const Request& request, const Vertex& a, const Vertex& b) {
   if (request.p2p.empty()) return true;
@@ -108,6 +95,19 @@ int relay_of(const System& system, int gpu, int net) {
 }
 
 }  // namespace
+
+int local_cpu(const System& system, int gpu) {
+  int local = system.cpus.front();
+  std::size_t hops = 0;
+  for (const int cpu : system.cpus) {
+    const std::size_t h = system.path(gpu, cpu).edges.size();
+    if (h > 0 && (hops == 0 || h < hops)) {
+      local = cpu;
+      hops = h;
+    }
+  }
+  return local;
+}
 
 bool may_use_p2p(const System& system, const Request& request, int from, int to) {
   if (from == to) return true;

@@ -24,6 +24,7 @@ struct Candidate {
   PathType intra_type = PathType::loc, inter_type = PathType::loc;
   int cross_nic = 0;
   bool same_channels = true;
+  bool is_plain_order = false;
   int hops = 0;
   std::vector<int> order;  // channels · GPUs, positions in System::gpus
   std::vector<int> nets;   // channels · 2, vertices
@@ -411,7 +412,7 @@ void Search::from_nets(Walk walk, int& steps) {
 
 void Search::search_channel(int& steps) {
   const int last = static_cast<int>(gpus()) - 1;
-  if (!system_.nets.empty()) return from_nets({plan_.pattern == Pattern::ring ? last : 0, -1, Order::free}, steps);
+  if (system_.crosses) return from_nets({plan_.pattern == Pattern::ring ? last : 0, -1, Order::free}, steps);
   const Walk walk{-1, plan_.pattern == Pattern::ring ? last : -1, Order::free};
   if (plan_.pattern == Pattern::nvls) return try_gpu(-1, plan_.channels, 0, walk, steps);
   if (plan_.channels == 0) try_gpu(-1, 0, 0, {-1, walk.back_to_first, Order::plain}, steps);
@@ -469,7 +470,6 @@ void Search::double_channels(int compute_capability) {
 
 Graph Search::run(Pattern pattern, int least, int most) {
   const int count = static_cast<int>(gpus());
-  const bool has_nets = !system_.nets.empty();
   const int cc = system_.least_compute_capability();
   const int cross_nic = system_.nets.size() > 1 && (pattern == Pattern::ring || pattern == Pattern::balanced_tree) ? environment_.cross_nic : 0;
   const auto range = [&](const std::vector<int>& to, PathType& near, PathType& far) {
@@ -484,7 +484,7 @@ Graph Search::run(Pattern pattern, int least, int most) {
   };
   PathType near_intra = PathType::loc, far_intra = PathType::sys, near_inter = PathType::pix, far_inter = PathType::sys;
   if (count > 1) range(system_.gpus, near_intra, far_intra);
-  if (has_nets) {
+  if (system_.crosses) {
     range(system_.nets, near_inter, far_inter);
     far_intra = far_inter;
   }
@@ -507,10 +507,11 @@ Graph Search::run(Pattern pattern, int least, int most) {
     g.inter_type = best_.inter_type;
     g.cross_nic = best_.cross_nic;
     g.same_channels = best_.same_channels;
+    g.is_plain_order = best_.is_plain_order;
     for (int c = 0; c < best_.channels; ++c) {
       const auto at = best_.order.begin() + static_cast<std::ptrdiff_t>(c) * count;
       g.order.emplace_back(at, at + (best_.pattern == Pattern::nvls ? 1 : count));
-      if (has_nets) {
+      if (system_.crosses) {
         const auto dev = [&](int end) {
           const int net = best_.nets[static_cast<std::size_t>(c * 2 + end)];
           return net < 0 ? 0 : system_.vertex(net).net->dev;
@@ -526,12 +527,12 @@ Graph Search::run(Pattern pattern, int least, int most) {
   }
   if (pattern == Pattern::nvls) best_.most = std::min(kMostNvlsHeads, count);
   if (count == 1 && pattern != Pattern::ring) best_.pattern = Pattern::tree;
-  if (!has_nets && pattern == Pattern::nvls) best_.least = best_.most;
+  if (!system_.crosses && pattern == Pattern::nvls) best_.least = best_.most;
   if (best_.pattern == Pattern::ring && best_.most >= 2 && best_.least == 1 && has_two_nvlink_islands()) best_.least = 2;
 
   plan_ = best_;
   const auto list = std::find_if(release_.speeds.begin(), release_.speeds.end(), [&](const Release::Speeds& s) { return cc >= s.compute_capability; });
-  const std::vector<GBps>& speeds = has_nets ? list->inter : list->intra;
+  const std::vector<GBps>& speeds = system_.crosses ? list->inter : list->intra;
   const std::size_t last = speeds.size() - 1;
   GBps total = system_.total;
   if (count > 1 && best_.pattern != Pattern::ring) total = static_cast<GBps>(total * (count * 1.0 / (count - 1)));
@@ -565,13 +566,13 @@ Graph Search::run(Pattern pattern, int least, int most) {
         }
         plan_.pattern = best_.pattern;
         const auto farther = [](PathType t) { return static_cast<PathType>(static_cast<int>(t) + 1); };
-        const PathType most_intra = has_nets ? plan_.inter_type : far_intra;
+        const PathType most_intra = system_.crosses ? plan_.inter_type : far_intra;
         if (plan_.intra_type < most_intra && (best_.channels == 0 || plan_.intra_type < best_.intra_type)) {
           plan_.intra_type = farther(plan_.intra_type);
           if (plan_.intra_type < PathType::dis) continue;
         }
         plan_.intra_type = near_intra;
-        if (has_nets && plan_.inter_type < far_inter && (best_.channels == 0 || plan_.inter_type < best_.inter_type || plan_.inter_type < PathType::pxn)) {
+        if (system_.crosses && plan_.inter_type < far_inter && (best_.channels == 0 || plan_.inter_type < best_.inter_type || plan_.inter_type < PathType::pxn)) {
           plan_.inter_type = farther(plan_.inter_type);
           if (plan_.inter_type < PathType::dis) continue;
         }
@@ -621,6 +622,7 @@ Graph Search::run(Pattern pattern, int least, int most) {
     best_.intra = best_.inter = 0.1f;
     best_.intra_type = best_.inter_type = PathType::sys;
     best_.channels = 1;
+    best_.is_plain_order = true;
   }
   return graph();
 }

@@ -284,12 +284,12 @@ void remove_nets(System& system) {
 
 void set_bounds(System& system) {
   system.most = system.total = 0;
-  if (system.nets.empty() && system.gpus.size() == 1) {
+  if (!system.crosses && system.gpus.size() == 1) {
     system.most = system.total = kLocal;
     return;
   }
   for (const int g : system.gpus) {
-    for (const int to : system.nets.empty() ? system.gpus : system.nets) {
+    for (const int to : system.crosses ? system.nets : system.gpus) {
       const Path& path = system.path(g, to);
       if (!path.edges.empty()) system.most = std::max(system.most, path.rate);
     }

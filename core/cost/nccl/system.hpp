@@ -10,9 +10,6 @@
 namespace wireplan::nccl {
 
 enum class VertexKind : unsigned char { gpu, pci, nvs, cpu, nic, net };
-// A link counts as the path type of the same distance.
-enum class EdgeKind : unsigned char { loc = 0, nvl = 1, c2c = 3, pci = 4, sys = 9, net = 10 };
-
 struct Edge {
   EdgeKind kind = EdgeKind::pci;
   GBps rate = 0;  // the search takes from it and gives back
@@ -42,6 +39,7 @@ struct System {
   std::vector<int> gpus, nets, cpus, switches;  // vertices, in NCCL's order
   int nvswitch = -1;
   int hosts = 1;
+  bool crosses = false;                         // channels lead over NICs to other nodes
   std::vector<std::vector<Path>> paths;         // [to][from], where `to` is a GPU, CPU, NIC port or the NVSwitch
   GBps most = 0, total = 0;
 
@@ -69,6 +67,8 @@ void remove_nets(System& system);
 // Search bounds (rule 8).
 void set_bounds(System& system);
 
+// The NUMA node nearest to a GPU.
+int local_cpu(const System& system, int gpu);
 bool may_use_p2p(const System& system, const Request& request, int from, int to);
 Transport transport_of(const System& system, const Request& request, int from, int to);
 bool may_use_gpudirect(const System& system, const Request& request, int gpu, int net, bool read);

@@ -58,12 +58,16 @@ void tune(Decision& d, const Release& release, const Environment& environment) {
         const std::size_t ai = static_cast<std::size_t>(a), pi = static_cast<std::size_t>(p);
         float rate = nodes <= 2 ? graph.intra : graph.inter;
         const float channels = static_cast<float>(graph.channels);
-        if (a == kNvls || a == kNvlsTree) {
+        const bool is_nvls = a == kNvls || a == kNvlsTree;
+        const float efficiency = static_cast<float>(release.nvls_efficiency[generation]);
+        if (is_nvls && release.nvls_is_pipelined) {
           if (graph.channels < 2) continue;
-          float intra = graph.intra * static_cast<float>(release.nvls_efficiency[generation]) * static_cast<float>(graph.channels - 1) / channels;
+          float intra = graph.intra * efficiency * static_cast<float>(graph.channels - 1) / channels;
           intra *= reduces_all ? 2.0f : (per_node - 1) / per_node;
           const float inter = graph.inter * (nodes <= 2 && a == kNvlsTree ? 2.0f : 1.0f);
           rate = std::min({intra, inter, a == kNvlsTree ? static_cast<float>(nvls_tree_most) : std::numeric_limits<float>::max()});
+        } else if (is_nvls) {
+          rate = std::min(graph.intra * (splits ? (per_node - 1) / per_node : 1.0f), graph.inter * (splits ? .9f : a == kNvlsTree && nodes > 2 ? .5f : 1.0f));
         }
         float bus = channels * rate;
         const auto at_most = [&](double most) { bus = static_cast<float>(std::min<double>(bus, most)); };
@@ -79,7 +83,7 @@ void tune(Decision& d, const Release& release, const Environment& environment) {
         if (a == kPat) bus = static_cast<float>(bus * .75);
         if (a == kNvls && splits && nodes > 1) bus = 0;  // needs SHARP
         if (a == kRing || !splits) {
-          const float ratio = a == kTree ? .5f : static_cast<float>(1.0 * ranks / ring_steps);
+          const float ratio = a == kTree ? .5f : is_nvls && !release.nvls_is_pipelined ? efficiency : static_cast<float>(1.0 * ranks / ring_steps);
           bus *= ratio;
         }
 
