@@ -100,7 +100,7 @@ struct Comparer {
         add_decision(Metric::nccl_choice, true, {}, {}, op, p.point->size);
         add(Metric::nccl_time, p.point->time.value, p.choice.time_us / 1e6, op, p.point->size);
       } else {
-        add_decision(Metric::nccl_choice, false, text(p.point->algorithm, p.point->protocol), text(p.choice.algorithm, p.choice.protocol), op, p.point->size);
+        add_decision(Metric::nccl_choice, false, text(p.point->algorithm, p.point->protocol), p.choice.is_none ? "none" : text(p.choice.algorithm, p.choice.protocol), op, p.point->size);
       }
     }
   }

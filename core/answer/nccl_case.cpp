@@ -17,7 +17,8 @@ constexpr double kSameRate = 1e-4;
 bool is_same_rate(double a, double b) { return std::fabs(a - b) <= kSameRate * std::fabs(b); }
 bool is_same_rate(GBps a, GBps b) { return is_same_rate(static_cast<double>(a), static_cast<double>(b)); }
 
-std::string rate_text(double bytes_per_s) { return format_fixed(bytes_per_s / 1e9, 2) + " GB/s"; }
+// In GB/s.
+std::string rate_text(double bytes_per_s) { return format_exact(std::round(bytes_per_s / 1e7) / 100); }
 std::string rate_text(GBps rate) { return rate_text(static_cast<double>(rate) * 1e9); }
 
 NcclPartResult wrong(NcclPart part, std::string where, std::string seen, std::string expected) { return {part, false, std::move(where), std::move(seen), std::move(expected)}; }
@@ -32,7 +33,7 @@ NcclPartResult compare_paths(const NcclCase::Paths& seen, const Node& node) {
       const double rate = static_cast<double>(pair.rate) * 1e9;
       if (pair.type == seen.types[i][j] && pair.transport == seen.transports[i][j] && is_same_rate(rate, seen.rates[i][j])) continue;
       const auto text = [](PathType type, Transport transport, double bytes_per_s) {
-        return std::string(name_of(type)) + ' ' + std::string(name_of(transport)) + ' ' + rate_text(bytes_per_s);
+        return std::string(name_of(type)) + ' ' + std::string(name_of(transport)) + ' ' + rate_text(bytes_per_s) + " GB/s";
       };
       return wrong(NcclPart::paths, std::to_string(i) + " to " + std::to_string(j), text(seen.types[i][j], seen.transports[i][j], seen.rates[i][j]), text(pair.type, pair.transport, rate));
     }
@@ -45,8 +46,8 @@ bool is_same(const Graph& a, const Graph& b) {
 }
 
 std::string graph_text(const Graph& g) {
-  return std::to_string(g.channels) + " x " + rate_text(g.intra) + ' ' + std::string(name_of(g.intra_type)) + ", " + rate_text(g.inter) + ' ' +
-         std::string(name_of(g.inter_type)) + (g.cross_nic != 0 ? ", crosses" : "") + (g.same_channels ? ", same" : "");
+  return std::to_string(g.channels) + " x " + rate_text(g.intra) + '/' + rate_text(g.inter) + " GB/s " + std::string(name_of(g.intra_type)) + '/' + std::string(name_of(g.inter_type)) +
+         (g.cross_nic != 0 ? ", crosses" : "") + (g.same_channels ? ", same" : "");
 }
 
 NcclPartResult compare_graphs(const std::vector<Graph>& seen, const Node& node) {
@@ -103,7 +104,7 @@ NcclCaseResult compare_nccl(const NcclCase& known) {
   if (known.trees) result.parts.push_back(compare_loops(NcclPart::trees, *known.trees, decision.trees));
   for (const NcclCase::Point& p : known.points) {
     const Choice choice = choice_at(decision, known.release, p.operation, p.size.value);
-    result.points.push_back({&p, choice, choice.algorithm == p.algorithm && choice.protocol == p.protocol});
+    result.points.push_back({&p, choice, !choice.is_none && choice.algorithm == p.algorithm && choice.protocol == p.protocol});
   }
   return result;
 }

@@ -204,6 +204,7 @@ std::vector<NcclSwitch> nccl_switches(const NcclAnswer& answer, Operation operat
   std::vector<NcclSwitch> switches;
   for (double size = 512; size <= 16.0 * (1 << 30); size *= 2) {
     const Choice choice = choice_at(answer.decision, answer.release, operation, size);
+    if (choice.is_none) continue;
     if (switches.empty() || switches.back().choice.algorithm != choice.algorithm || switches.back().choice.protocol != choice.protocol) switches.push_back({size, choice});
   }
   return switches;
@@ -311,7 +312,8 @@ Json write_nccl(const NcclAnswer& answer) {
           costs[std::string(name_of(static_cast<nccl::Algorithm>(a))) + "/" + std::string(name_of(static_cast<nccl::Protocol>(p)))] = Json::array({time_json(cost.latency_us), number(six_digits(cost.rate) * 1e9)});
     tuning[std::string(name_of(op))] = std::move(costs);
     Json choice = Json::object(), points = Json::array(), switches = Json::array();
-    for (const double size : kChoiceSizes) points.push_back(write_choice(size, choice_at(d, answer.release, op, size)));
+    for (const double size : kChoiceSizes)
+      if (const Choice taken = choice_at(d, answer.release, op, size); !taken.is_none) points.push_back(write_choice(size, taken));
     for (const NcclSwitch& s : nccl_switches(answer, op)) switches.push_back(Json::array({number(s.size), name_of(s.choice.algorithm), name_of(s.choice.protocol)}));
     put(choice, "op", name_of(op));
     put(choice, "points", std::move(points));

@@ -150,7 +150,12 @@ Result<NcclCase> read_nccl_case(const Json& row, const Presets& presets, const T
     return Error{"topology_xml", value_text(Json(c.topology)), "the name of a file, without a folder", "topology_xml is " + value_text(Json(c.topology)) + ": must be the name of a file in the folder of --xml-dir, without a path"};
   if (!topology) return Error{"topology_xml", value_text(Json(c.topology)), "with --xml-dir", "its topology " + value_text(Json(c.topology)) + " is a file: name the folder with --xml-dir"};
   Result<std::string> text = topology(c.topology);
-  if (!text) return text.errors();
+  if (!text) {
+    Error error = text.errors().front();
+    error.path = "topology_xml";
+    error.text = "topology_xml " + value_text(Json(c.topology)) + ": " + error.text;
+    return error;
+  }
 
   Json request = Json::object();
   for (const char* key : {"nccl", "nodes", "gpus", "p2p", "gpudirect", "rack_nodes", "env"})

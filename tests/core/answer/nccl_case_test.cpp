@@ -140,7 +140,7 @@ TEST_CASE("known decisions: what cannot be compared is named") {
     return reason(other);
   };
   CHECK(reason(line, {}).find("--xml-dir") != std::string::npos);
-  CHECK(changed("topology_xml", "nowhere.xml") == "there is no file nowhere.xml");
+  CHECK(changed("topology_xml", "nowhere.xml") == "topology_xml \"nowhere.xml\": there is no file nowhere.xml");
   bool was_asked = false;
   const TopologyText never = [&](const std::string&) -> Result<std::string> {
     was_asked = true;
