@@ -101,16 +101,19 @@ void define(CLI::App& app, Options& options) {
 
   CLI::App* accuracy = app.add_subcommand("accuracy", "compare estimates with measured runs");
   accuracy->add_option("--runs", options.runs_file, "the runs, one JSON object a line, or - for standard input; left out: the reference runs")->type_name("FILE");
+  accuracy->add_option("--xml-dir", options.xml_folder, "where the topology files of decisions of NCCL lie (topology_xml of a row)")->type_name("DIR");
   accuracy->add_option("--leave-out", options.leave_out, "predict each collective without what was measured by its source, on its machine, or on its kind of wiring; show the errors by that")->type_name("WHAT")->check(CLI::IsMember({"source", "machine", "wiring"}));
   add_output_options(*accuracy, options);
   accuracy->footer("A line holds a plan and what was measured of it, or a cluster, a collective and its times, or a plan and its outcome:\n"
                    "  {\"id\": \"a\", \"source\": \"own\", \"plan\": {...}, \"measured\": {\"step_time_s\": 1.9, \"allocated_bytes\": 6.1e10}}\n"
                    "  {\"id\": \"b\", \"cluster\": {...}, \"collective\": \"all_reduce\", \"measured\": [[1048576, 4.7e-5], ...]}\n"
                    "  {\"id\": \"c\", \"plan\": {...}, \"outcome\": \"oom\"}\n"
+                   "A row of decisions of NCCL (topology nccl --json, with topology_xml and what was asked) is right or wrong in each part: error 0 or 1.\n"
                    "error = predicted / measured - 1. Rows that cannot be used are named, with the reason; the exit status is 0 all the same.\n\n"
                    "Examples:\n"
                    "  wireplan accuracy\n"
                    "  wireplan accuracy --runs runs.jsonl --leave-out source\n"
+                   "  wireplan accuracy --runs decisions.jsonl --xml-dir topologies\n"
                    "  wireplan accuracy --runs runs.jsonl --json");
 
   define_topology(app, options);

@@ -43,7 +43,7 @@ struct Options {
   std::string explain;                          // a path of the estimate
   std::string presets_folder;
   std::string preset_kind, preset_id;
-  std::string runs_file;                        // of accuracy
+  std::string runs_file, xml_folder;            // of accuracy
   std::string leave_out;                        // source, machine, wiring or ""
   std::string subcommand;                       // of topology
   std::string cluster;                          // CLUSTER, --cluster

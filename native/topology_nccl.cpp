@@ -76,6 +76,9 @@ std::string what_is_asked(const Options& options) {
   return text.empty() ? "the same" : text;
 }
 
+// An option that is there says something: "" would count as left out.
+std::string is_stated(const std::string& value) { return value.empty() ? "must not be empty" : ""; }
+
 }  // namespace
 
 Result<Json> machine_argument(const std::string& argument, const Presets& presets) {
@@ -97,12 +100,12 @@ void define_topology_nccl(CLI::App& topology, Options& options) {
   NcclOptions& o = options.nccl;
   nccl->add_option("CLUSTER", o.machines, "the machine, or an NCCL topology file (*.xml); several are compared")->required()->expected(1, 4)->type_name("");
   nccl->add_option("--nodes", o.nodes, "so many hosts like this one")->type_name("N");
-  nccl->add_option("--gpus", options.gpus, "GPUs of each host, in the order of ranks (as CUDA_VISIBLE_DEVICES), e.g. 0,1,4,5")->type_name("LIST");
-  nccl->add_option("--p2p", o.p2p, "whether the driver lets GPUs at each other's memory: all, none, or a row of 0 and 1 for each GPU (01/10)")->type_name("P2P");
+  nccl->add_option("--gpus", options.gpus, "GPUs of each host, in the order of ranks (as CUDA_VISIBLE_DEVICES), e.g. 0,1,4,5")->check(is_stated, "")->type_name("LIST");
+  nccl->add_option("--p2p", o.p2p, "whether the driver lets GPUs at each other's memory: all, none, or a row of 0 and 1 for each GPU (01/10)")->check(is_stated, "")->type_name("P2P");
   nccl->add_option("--gpudirect", o.gpudirect, "on or off: whether NICs reach GPU memory")->check(CLI::IsMember({"on", "off"}))->type_name("");
   nccl->add_option("--rack-nodes", o.rack_nodes, "hosts that share one NVLink domain, as in an NVL72 rack")->type_name("N");
   nccl->add_option("--env", o.variables, "a variable NCCL reads, e.g. NCCL_ALGO=Ring; may be given several times")->type_name("NAME=VALUE");
-  nccl->add_option("--nccl", o.release, "the release of NCCL (2.28.9)")->type_name("VERSION");
+  nccl->add_option("--nccl", o.release, "the release of NCCL (2.28.9)")->check(is_stated, "")->type_name("VERSION");
   nccl->add_flag("--compare", o.compare, "beside what is decided without --gpus, --p2p, --gpudirect, --env and --nccl");
   nccl->add_option("--log", o.log, "a log written with NCCL_DEBUG=INFO on this machine, or -: what agrees, what differs, and the usual cause")->type_name("FILE");
   add_output_options(*nccl, options);

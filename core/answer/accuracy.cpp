@@ -49,7 +49,14 @@ double predicted_value(Metric metric, const Estimate& e, std::size_t stage) {
     case Metric::event:
     case Metric::collectives_calls:
     case Metric::collectives_bytes:
-    case Metric::collective_time: break;  // not one number of the estimate
+    case Metric::collective_time:
+    case Metric::nccl_nodes:
+    case Metric::nccl_paths:
+    case Metric::nccl_graphs:
+    case Metric::nccl_rings:
+    case Metric::nccl_trees:
+    case Metric::nccl_choice:
+    case Metric::nccl_time: break;  // not one number of the estimate
   }
   return 0;
 }
@@ -66,13 +73,36 @@ struct Comparer {
   std::size_t run;
 
   void add(Metric metric, double measured, double predicted, std::string what = {}, std::optional<Bytes> size = {}) {
-    accuracy.rows.push_back({run, metric, std::move(what), size, {}, {}, measured, predicted, relative_error(predicted, measured)});
+    accuracy.rows.push_back({run, metric, std::move(what), size, {}, {}, measured, predicted, relative_error(predicted, measured), {}, {}});
   }
 
   void add_event(const PeakPlace& seen, const PeakPlace& expected) {
     add(Metric::event, 0, is_same_place(expected, seen) ? 0 : 1);
     accuracy.rows.back().seen_at = seen;
     accuracy.rows.back().expected_at = expected;
+  }
+
+  void add_decision(Metric metric, bool is_right, std::string seen, std::string expected, std::string what = {}, std::optional<Bytes> size = {}) {
+    add(metric, 0, is_right ? 0 : 1, std::move(what), size);
+    if (is_right) return;
+    accuracy.rows.back().seen = std::move(seen);
+    accuracy.rows.back().expected = std::move(expected);
+  }
+
+  void add_nccl(const NcclCase& known) {
+    const NcclCaseResult result = compare_nccl(known);
+    for (const NcclPartResult& part : result.parts)
+      add_decision(static_cast<Metric>(static_cast<int>(Metric::nccl_nodes) + static_cast<int>(part.part)), part.is_right, part.seen, part.expected, part.where);
+    for (const NcclPointResult& p : result.points) {
+      const std::string op(name_of(p.point->operation));
+      const auto text = [](auto algorithm, auto protocol) { return std::string(name_of(algorithm)) + ' ' + std::string(name_of(protocol)); };
+      if (p.is_right) {
+        add_decision(Metric::nccl_choice, true, {}, {}, op, p.point->size);
+        add(Metric::nccl_time, p.point->time.value, p.choice.time_us / 1e6, op, p.point->size);
+      } else {
+        add_decision(Metric::nccl_choice, false, text(p.point->algorithm, p.point->protocol), p.choice.is_none ? "none" : text(p.choice.algorithm, p.choice.protocol), op, p.point->size);
+      }
+    }
   }
 
   void add_collectives(const std::vector<CollectiveSum>& measured, const std::vector<CollectiveSum>& predicted) {
@@ -167,9 +197,9 @@ std::string group_of(const Accuracy& a, const ErrorRow& row, GroupBy by) {
   switch (by) {
     case GroupBy::nothing: break;
     case GroupBy::source: return run.source;
-    case GroupBy::machine: return run.plan ? machine_of(run.plan->cluster) : machine_of(*run.collective);
-    case GroupBy::wiring: return run.plan ? "plans" : wiring_of(*run.collective);
-    case GroupBy::framework: return run.plan ? std::string(name_of(run.plan->parallel.framework)) : "collectives";
+    case GroupBy::machine: return run.nccl ? run.nccl->topology : run.plan ? machine_of(run.plan->cluster) : machine_of(*run.collective);
+    case GroupBy::wiring: return run.nccl ? "topology files" : run.plan ? "plans" : wiring_of(*run.collective);
+    case GroupBy::framework: return run.nccl ? "NCCL " + run.nccl->release.version : run.plan ? std::string(name_of(run.plan->parallel.framework)) : "collectives";
     case GroupBy::size: return row.size->value < 1048576 ? "below 1 MiB" : "from 1 MiB on";
   }
   return {};
@@ -307,6 +337,7 @@ Accuracy accuracy(Runs runs, const Constants& constants, const Fitted& fitted) {
         compare.add(Metric::collective_time, point.time.value, predicted[p].value, {}, point.size);
       }
     }
+    if (run.nccl) compare.add_nccl(*run.nccl);
     if (!run.plan) continue;
 
     const Estimate e = estimate(*run.plan, constants);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/answer/estimate.hpp"
+#include "core/answer/nccl_case.hpp"
 #include "core/cost/collective_run.hpp"
 
 namespace wireplan {
@@ -39,13 +40,24 @@ enum class Metric : unsigned char {
   collectives_calls,
   collectives_bytes,
   collective_time,
+  nccl_nodes,  // these but the time: 0: as NCCL decided, 1: not
+  nccl_paths,
+  nccl_graphs,
+  nccl_rings,
+  nccl_trees,
+  nccl_choice,
+  nccl_time,  // NCCL's own prediction, where the choice is the same
 };
 template <>
-inline constexpr std::array<std::string_view, 21> kNames<Metric> = {
+inline constexpr std::array<std::string_view, 28> kNames<Metric> = {
     "step_time_s", "tokens_per_s_per_gpu", "model_tflops_per_gpu", "hardware_tflops_per_gpu", "mfu",
     "allocated_bytes", "reserved_bytes", "device_bytes", "first_step_allocated_bytes", "between_steps_bytes",
     "after_forward_bytes", "after_backward_bytes", "initialize_peak_bytes", "states.parameters", "states.gradients",
-    "states.master_weights", "states.optimizer_states", "event", "collectives.calls", "collectives.bytes", "collective_time_s"};
+    "states.master_weights", "states.optimizer_states", "event", "collectives.calls", "collectives.bytes", "collective_time_s",
+    "nccl.nodes", "nccl.paths", "nccl.graphs", "nccl.rings", "nccl.trees", "nccl.choice", "nccl.time"};
+
+// Right or wrong, and nothing between.
+inline bool is_decision(Metric metric) { return metric >= Metric::nccl_nodes && metric <= Metric::nccl_choice; }
 
 // Where in a step the most bytes are alive.
 struct PeakPlace {
@@ -70,6 +82,7 @@ struct Run {
   std::string id, source;
   std::optional<Plan> plan;
   std::optional<CollectiveRun> collective;
+  std::optional<NcclCase> nccl;
   std::vector<Value> measured;
   std::optional<PeakPlace> event;
   std::optional<std::vector<CollectiveSum>> collectives;
@@ -88,9 +101,10 @@ struct ErrorRow {
   std::size_t run = 0;  // into Runs::runs
   Metric metric{};
   std::string what;     // for people: which of several, "all_reduce fp32 8"
-  std::optional<Bytes> size;                     // collective_time: of the message
+  std::optional<Bytes> size;                     // collective_time, nccl_choice, nccl_time: of the message
   std::optional<PeakPlace> seen_at, expected_at;  // event
   double measured = 0, predicted = 0, error = 0;
+  std::string seen, expected;                    // what differs in a decision that is wrong
 };
 
 struct ErrorSummary {

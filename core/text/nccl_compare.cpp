@@ -106,8 +106,10 @@ std::vector<Row> rows_of(const std::vector<NcclCase>& cases) {
     const std::string name(name_of(op));
     add("switches." + name, name, [&](const NcclAnswer& a) { return switches_text(a, op); }, [&](const NcclAnswer& a) { return switches_value(a, op); });
     for (const double size : kTimedSizes) {
-      const auto time = [&](const NcclAnswer& a) { return choice_at(a.decision, a.release, op, size).time_us / 1e6; };
-      add("time_s." + name + "." + format_exact(size), name + " of " + format_message_size(Bytes(size)) + ", NCCL expects", [&](const NcclAnswer& a) { return format_seconds(Seconds(time(a))); }, [&](const NcclAnswer& a) { return number(time(a)); });
+      const auto choice = [&](const NcclAnswer& a) { return choice_at(a.decision, a.release, op, size); };
+      const auto text = [&](const NcclAnswer& a) { return choice(a).is_none ? "none" : format_seconds(Seconds(choice(a).time_us / 1e6)); };
+      const auto value = [&](const NcclAnswer& a) { return choice(a).is_none ? Json(nullptr) : number(choice(a).time_us / 1e6); };
+      add("time_s." + name + "." + format_exact(size), name + " of " + format_message_size(Bytes(size)) + ", NCCL expects", text, value);
     }
   }
   return rows;

@@ -30,6 +30,8 @@ int lane_rate(std::string_view speed) {
   return 0;
 }
 
+constexpr std::size_t kMostNics = 128;  // ports; the search looks at each at every step
+
 class Reading {
  public:
   explicit Reading(const XmlDocument& document) : elements_(document.elements) {}
@@ -194,7 +196,7 @@ class Reading {
       for (const Machine::Net& other : machine().nets)
         if (other.dev == net.dev) return fail(e, "each dev once", "two <net> have the dev " + std::to_string(net.dev));
       machine().nets.push_back(net);
-      if (machine().nets.size() > static_cast<std::size_t>(kMostCapturedNics)) return fail(e, "at most 256 NICs", "the file has more than 256 NICs; one machine has not so many");
+      if (machine().nets.size() > kMostNics) return fail(e, "at most 128 NICs", "the file has more than 128 NICs; one machine has not so many");
     }
   }
 
@@ -273,7 +275,8 @@ class Reading {
     const auto value = small_number(is_negative ? text.substr(1) : text);
     const int signed_value = value ? (is_negative ? -*value : *value) : 0;
     if (!value || signed_value < least || signed_value > most) {
-      fail(e, std::to_string(least) + " to " + std::to_string(most), "<" + shown_name(e.name) + "> has " + std::string(key) + "=\"" + shown_name(text) + "\"");
+      const std::string limit = std::to_string(least) + " to " + std::to_string(most);
+      fail(e, limit, "<" + shown_name(e.name) + "> has " + std::string(key) + "=\"" + shown_name(text) + "\": must be " + limit, value_text(Json(text)));
       return otherwise;
     }
     return signed_value;
@@ -290,11 +293,12 @@ class Reading {
   }
 
   void assume(std::string path, std::string value, std::string why) { found_.assumed.push_back({std::move(path), std::move(value), std::move(why)}); }
-  static Error failure(const XmlElement& e, std::string limit, const std::string& text) {
-    return {"", value_text(Json(shown_name(e.name))), std::move(limit), "line " + std::to_string(e.line) + ": " + text};
+  static Error failure(const XmlElement& e, std::string limit, const std::string& text, std::string value = {}) {
+    if (value.empty()) value = value_text(Json(shown_name(e.name)));
+    return {"", std::move(value), std::move(limit), "line " + std::to_string(e.line) + ": " + text};
   }
-  void fail(const XmlElement& e, std::string limit, const std::string& text) {
-    if (errors_.empty()) errors_.push_back(failure(e, std::move(limit), text));
+  void fail(const XmlElement& e, std::string limit, const std::string& text, std::string value = {}) {
+    if (errors_.empty()) errors_.push_back(failure(e, std::move(limit), text, std::move(value)));
   }
 
   const std::vector<XmlElement>& elements_;

@@ -217,12 +217,13 @@ std::vector<NcclSwitch> nccl_switches(const NcclAnswer& answer, Operation operat
   std::vector<NcclSwitch> switches;
   for (double size = 512; size <= 16.0 * (1 << 30); size *= 2) {
     const Choice choice = choice_at(answer.decision, answer.release, operation, size);
+    if (choice.is_none) continue;
     if (switches.empty() || switches.back().choice.algorithm != choice.algorithm || switches.back().choice.protocol != choice.protocol) switches.push_back({size, choice});
   }
   return switches;
 }
 
-Result<NcclAnswer> asked_nccl(const Json& request, const Presets& presets) {
+Result<NcclAnswer> stated_nccl(const Json& request, const Presets& presets) {
   ReadLog log;
   Reader r(log, request, "");
   NcclAnswer answer;
@@ -280,8 +281,15 @@ Result<NcclAnswer> asked_nccl(const Json& request, const Presets& presets) {
   if (per_host * hosts < 2) return Error{"gpus", "1", "two GPUs or more", "one GPU alone: NCCL decides nothing for it. Name two GPUs, or two nodes"};
   if (answer.request.hosts > 1 && answer.machine.nets.empty())
     return Error{"nodes", std::to_string(answer.request.hosts), "1, or a machine with a NIC", std::to_string(answer.request.hosts) + " nodes, but the machine has no NIC NCCL could use between them"};
-  answer.decision = decide(answer.machine, answer.request, answer.release);
-  answer.findings = nccl_findings(answer.machine, answer.request, answer.release, answer.decision);
+  return answer;
+}
+
+Result<NcclAnswer> asked_nccl(const Json& request, const Presets& presets) {
+  Result<NcclAnswer> answer = stated_nccl(request, presets);
+  if (!answer) return answer;
+  NcclAnswer& a = answer.value();
+  a.decision = decide(a.machine, a.request, a.release);
+  a.findings = nccl_findings(a.machine, a.request, a.release, a.decision);
   return answer;
 }
 
@@ -320,7 +328,8 @@ Json write_nccl(const NcclAnswer& answer) {
           costs[std::string(name_of(static_cast<nccl::Algorithm>(a))) + "/" + std::string(name_of(static_cast<nccl::Protocol>(p)))] = Json::array({time_json(cost.latency_us), number(six_digits(cost.rate) * 1e9)});
     tuning[std::string(name_of(op))] = std::move(costs);
     Json choice = Json::object(), points = Json::array(), switches = Json::array();
-    for (const double size : kChoiceSizes) points.push_back(write_choice(size, choice_at(d, answer.release, op, size)));
+    for (const double size : kChoiceSizes)
+      if (const Choice taken = choice_at(d, answer.release, op, size); !taken.is_none) points.push_back(write_choice(size, taken));
     for (const NcclSwitch& s : nccl_switches(answer, op)) switches.push_back(Json::array({number(s.size), name_of(s.choice.algorithm), name_of(s.choice.protocol)}));
     put(choice, "op", name_of(op));
     put(choice, "points", std::move(points));

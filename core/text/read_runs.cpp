@@ -37,6 +37,7 @@ bool read_sound(Reader& r, std::string_view key, double& out, bool is_difference
 // Reads one row; what it cannot use it says in `reasons`.
 struct RowReader {
   const Presets& presets;
+  const TopologyText& topology;
   std::vector<std::string> reasons;
 
   // The first thing wrong with a part, which is then left out.
@@ -199,6 +200,13 @@ struct RowReader {
     }
   }
 
+  void read_nccl_run(const Json& row, Run& run) {
+    Result<NcclCase> read = read_nccl_case(row, presets, topology);
+    if (!read) return leave_out(read.errors(), "");
+    if (run.source.empty()) run.source = "NCCL " + read.value().release.version;
+    run.nccl = std::move(read.value());
+  }
+
   Run read(const Json& row, const std::string& line) {
     Run run;
     ReadLog log;
@@ -206,7 +214,7 @@ struct RowReader {
     if (!r.read_stated("id", run.id)) run.id = line;
     r.read_stated("source", run.source);
     if (r.has("topology_xml") || r.has("graphs"))
-      reasons.push_back("decisions of NCCL are not predicted yet");
+      read_nccl_run(row, run);
     else if (const Json* plan = r.stated("plan"))
       read_plan_run(r, *plan, run);
     else if (const Json* cluster = r.stated("cluster"); cluster != nullptr && r.has("collective"))
@@ -228,7 +236,7 @@ Error line_error(const std::string& line, Error error) {
 
 }  // namespace
 
-Result<Runs> read_runs(std::string_view lines, const Presets& presets) {
+Result<Runs> read_runs(std::string_view lines, const Presets& presets, const TopologyText& topology) {
   Runs runs;
   Errors errors;
   std::size_t number = 0, rows = 0, points = 0;
@@ -251,11 +259,12 @@ Result<Runs> read_runs(std::string_view lines, const Presets& presets) {
       continue;
     }
     if (!errors.empty()) continue;
-    RowReader reader{presets, {}};
+    RowReader reader{presets, topology, {}};
     Run run = reader.read(row.value(), line);
     for (std::string& reason : reader.reasons) runs.skipped.push_back({run.id, std::move(reason)});
     if (run.collective) points += run.collective->points.size();
-    if (run.plan || run.collective) runs.runs.push_back(std::move(run));
+    if (run.nccl) points += run.nccl->points.size();
+    if (run.plan || run.collective || run.nccl) runs.runs.push_back(std::move(run));
   }
   if (rows == 0) errors.push_back({"", "", "one JSON object a line", "there is no row"});
   if (!errors.empty()) return errors;

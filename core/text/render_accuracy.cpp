@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/base/format.hpp"
+#include "core/text/render_nccl_accuracy.hpp"
 #include "core/text/sheet.hpp"
 
 namespace wireplan {
@@ -34,7 +35,7 @@ std::string percent(double error) {
 
 // Bytes and counts in full, other numbers with four digits.
 std::string value_shown(Metric metric, double value) {
-  if (metric == Metric::step_time || metric == Metric::collective_time) return format_seconds(Seconds(value));
+  if (metric == Metric::step_time || metric == Metric::collective_time || metric == Metric::nccl_time) return format_seconds(Seconds(value));
   if (metric == Metric::mfu) return format_fixed(value, 4);
   if (metric < Metric::mfu) return format_fixed(value, value < 100 ? 2 : 0);
   return value == std::floor(value) ? format_count(value) : format_fixed(value, 2);
@@ -59,6 +60,7 @@ std::string shortened(std::string_view text) {
 void add_rows(const Accuracy& a, Sheet& sheet) {
   Table table{{{"run"}, {"metric"}, {"measured", true}, {"predicted", true}, {"error", true}}, {}, {}};
   for (const ErrorRow& row : a.rows) {
+    if (is_about_nccl(row.metric)) continue;
     std::string metric(name_of(row.metric));
     if (row.size) metric = format_message_size(*row.size);
     if (!row.what.empty()) metric += ' ' + row.what;
@@ -92,6 +94,7 @@ void add_summary(const Accuracy& a, const std::vector<MetricSummary>& summaries,
   for (const char* title : {"metric", "rows", "median", "90 %", "worst", "leans"}) table.columns.push_back({title, table.columns.size() > (by.empty() ? 0u : 1u)});
   if (by.empty()) table.columns.push_back({"worst run"});
   for (const MetricSummary& m : summaries) {
+    if (is_decision(m.metric)) continue;  // counted, not averaged
     std::vector<std::string> cells = summary_cells(a, m);
     if (!by.empty()) {
       if (m.group.empty()) cells.pop_back();
@@ -100,6 +103,7 @@ void add_summary(const Accuracy& a, const std::vector<MetricSummary>& summaries,
     }
     table.rows.push_back(std::move(cells));
   }
+  if (table.rows.empty()) return;
   sheet.heading(by.empty() ? "Absolute errors" : "Absolute errors by " + std::string(by));
   sheet.table(table);
 }
@@ -172,6 +176,7 @@ Json write_accuracy(const Accuracy& a, GroupBy left_out) {
 std::string render_accuracy(const Accuracy& a, GroupBy left_out, RenderFormat format) {
   if (format == RenderFormat::csv) return csv_of(a);
   Sheet sheet(format == RenderFormat::markdown);
+  add_nccl_accuracy(a, sheet);
   add_rows(a, sheet);
   add_skipped(a, sheet);
   if (a.rows.empty()) sheet.paragraph("Nothing that was measured can be compared.");

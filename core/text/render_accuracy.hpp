@@ -13,8 +13,8 @@ namespace wireplan {
 // what would be left out; no constant is refitted.
 Json write_accuracy(const Accuracy& accuracy, GroupBy left_out);
 
-// Text and Markdown: the rows, what was skipped, then errors by source, framework and metric, ranking and verdicts. CSV: one
-// line for each row at full precision.
+// Text and Markdown: what is wrong of NCCL's decisions and how many are right, the other rows, what was skipped, then errors by
+// source, framework and metric, ranking and verdicts. CSV: one line for each row at full precision.
 std::string render_accuracy(const Accuracy& accuracy, GroupBy left_out, RenderFormat format);
 
 }  // namespace wireplan

@@ -160,8 +160,11 @@ void add_choices(Sheet& sheet, const NcclAnswer& a) {
       table.rows.push_back({first ? std::string(name_of(op)) : "", format_message_size(Bytes(s.size)), nccl_choice_name(c), std::to_string(c.channels), std::to_string(c.threads), format_seconds(Seconds(c.time_us / 1e6))});
       first = false;
     }
+    if (first) table.rows.push_back({std::string(name_of(op)), "", "none", "", "", ""});
   }
   sheet.table(table);
+  if (std::any_of(table.rows.begin(), table.rows.end(), [](const auto& row) { return row[2] == "none"; }))
+    sheet.paragraph("none: NCCL_ALGO and NCCL_PROTO leave no algorithm for it, NCCL stops such a call with an error.");
   sheet.paragraph("From the size on, in powers of two. Channels, threads and the time NCCL itself expects are those of the first size; its constants choose between algorithms and are no forecast: "
                   "for times see wireplan collectives.");
 }
@@ -180,6 +183,7 @@ std::string csv(const NcclAnswer& a) {
   for (const Operation op : kNcclOperations)
     for (const double size : kChoiceSizes) {
       const Choice c = choice_at(a.decision, a.release, op, size);
+      if (c.is_none) continue;
       text += csv_line({std::string(name_of(op)), format_exact(size), std::string(name_of(c.algorithm)), std::string(name_of(c.protocol)), format_exact(c.time_us / 1e6), std::to_string(c.most_channels), std::to_string(c.threads),
                         std::to_string(c.channels)});
     }

@@ -1,12 +1,31 @@
-// What must hold of any text given to the reader of XML.
+// What must hold of any text given to the reader of XML, and of what NCCL decides on it.
 #pragma once
 
 #include <string>
 #include <string_view>
 
+#include "core/text/nccl_machine.hpp"
+#include "core/text/presets.hpp"
 #include "core/text/xml.hpp"
+#include "tests/support/nccl_fault.hpp"
 
 namespace wireplan::testing {
+
+// The same of what NCCL decides on a file: refused with a reason, or decided soundly, on one host and, where there are NICs, on two.
+inline std::string nccl_fault(const XmlDocument& document) {
+  static const nccl::Release release = Presets().nccl_release("2.28.9").value();
+  const Result<NcclMachine> read = nccl_machine_of(document);
+  if (!read) return read.errors()[0].text.find("line ") == 0 && read.errors()[0].value.size() <= 80 ? "" : "refused without naming the line";
+  const nccl::Machine& machine = read.value().machine;
+  nccl::Request request;
+  for (std::size_t g = 0; g < machine.gpus.size() && g < 16; ++g) request.gpus.push_back(static_cast<int>(g));
+  for (const int hosts : {1, 2}) {
+    request.hosts = hosts;
+    if (hosts * request.gpus.size() < 2 || (hosts > 1 && machine.nets.empty())) continue;
+    if (std::string fault = decision_fault(nccl::decide(machine, request, release), release); !fault.empty()) return fault;
+  }
+  return "";
+}
 
 // What is wrong, "" where all holds.
 inline std::string xml_fault(std::string_view text) {
@@ -20,7 +39,7 @@ inline std::string xml_fault(std::string_view text) {
     for (const int child : elements[i].children)
       if (elements[static_cast<std::size_t>(child)].parent != static_cast<int>(i)) return "a child has another parent";
   }
-  return "";
+  return nccl_fault(document.value());
 }
 
 }  // namespace wireplan::testing

@@ -100,7 +100,7 @@ def test_what_cannot_be_used_is_skipped_with_a_reason(accuracy):
     reasons = {skipped["id"]: skipped["reason"] for skipped in answer["skipped"]}
     assert list(reasons) == ["bad plan", "nothing", "unknown", "text", "list", "ng", "empty", "line 8"]
     assert "plan" in reasons["bad plan"] or "mistral-8b" in reasons["bad plan"]
-    assert "watts" in reasons["unknown"] and "NCCL" in reasons["ng"]
+    assert "watts" in reasons["unknown"] and "--xml-dir" in reasons["ng"]
     assert all(list(skipped) == ["id", "reason"] for skipped in answer["skipped"])
 
 

@@ -146,6 +146,7 @@ struct Choice {
   Protocol protocol = Protocol::simple;
   double time_us = 0;
   int most_channels = 1, threads = 0, channels = 1;  // allowed, per channel, really scheduled
+  bool is_none = false;      // NCCL_ALGO and NCCL_PROTO leave nothing: NCCL stops with an error; the rest says nothing then
 };
 
 struct Decision {

@@ -153,6 +153,10 @@ Choice choice_at(const Decision& d, const Release& release, Operation operation,
         choice.protocol = static_cast<Protocol>(p);
       }
     }
+  if (least == std::numeric_limits<float>::max()) {
+    choice.is_none = true;
+    return choice;
+  }
   choice.time_us = least;
 
   // Channels and threads (rule 18): channels go first, then threads are halved.

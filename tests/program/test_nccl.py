@@ -1,0 +1,313 @@
+"""`wireplan topology nccl`: what NCCL decides on a topology file, and files and requests that are none."""
+
+import json
+import re
+import time
+
+import pytest
+
+from program import ROOT
+
+DATA = ROOT / "tests/data/nccl"
+INTEL = 'arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="143"'
+NVSWITCH = '<nvlink target="0000:ff:00.0" count="18" tclass="0x068000"/>'
+
+
+def pci(bus, inside, kind="0x030200", width="16", speed="32.0 GT/s PCIe"):
+    return f'<pci busid="{bus}" class="{kind}" link_speed="{speed}" link_width="{width}">{inside}</pci>'
+
+
+def gpu(number, inside="", sm=' sm="90"', **link):
+    return pci(f"0000:{number + 1:02x}:00.0", f'<gpu dev="{number}"{sm}>{inside}</gpu>', **link)
+
+
+def switch(number, inside):
+    return pci(f"{number:04x}:00:00.0", inside, "0x060400")
+
+
+def nic(number, speed="100000", **other):
+    words = "".join(f' {key}="{value}"' for key, value in {"dev": number, "guid": hex(number + 100), "port": 1, "gdr": 1, **other}.items())
+    return pci(f"0001:{number:02x}:00.0", f'<nic><net name="mlx5_{number}" speed="{speed}"{words}/></nic>', "0x020700")
+
+
+def cpu(*parts, numa="0", words=INTEL):
+    return f'<cpu numaid="{numa}" {words}>\n' + "\n".join(parts) + "\n</cpu>\n"
+
+
+def system(*cpus):
+    return '<system version="1">\n' + "".join(cpus) + "</system>\n"
+
+
+TWO = system(cpu(gpu(0), gpu(1)))
+PAIR_WITH_NIC = system(cpu(gpu(0), gpu(1), nic(0)))
+
+
+@pytest.fixture
+def nccl(wireplan, tmp_path):
+    """What the command answers to the text of a file, and never after more than two seconds."""
+
+    class Asked:
+        def file(self, text):
+            path = tmp_path / "topology.xml"
+            path.write_text(text)
+            return str(path)
+
+        def timed(self, call, *arguments):
+            start = time.monotonic()
+            answer = call("topology", "nccl", *arguments)
+            assert time.monotonic() - start < 2
+            return answer
+
+        def json(self, text, *options):
+            return self.timed(wireplan.json, self.file(text), *options)
+
+        def error(self, text, *options):
+            (error,) = self.timed(wireplan.errors, self.file(text), *options)
+            assert error["limit"]
+            return error
+
+        def text(self, text, *options):
+            done = self.timed(wireplan, self.file(text), *options)
+            assert done.returncode == 0
+            assert not re.search(r"\b(nan|inf)\b|e\+\d\d", done.out, re.IGNORECASE)
+            return done.out
+
+    return Asked()
+
+
+def test_two_gpus_are_decided(nccl):
+    answer = nccl.json(TWO)
+    assert answer["ranks"] == 2 and answer["nccl_nodes"] == 1
+    assert all(sorted(ring["order"]) == [0, 1] for ring in answer["rings"])
+    assert all(point[3] > 0 for choice in answer["choices"] for point in choice["points"])
+
+
+@pytest.mark.parametrize("path", sorted(DATA.glob("*.xml")), ids=lambda p: p.stem)
+def test_every_topology_is_decided_soon(nccl, path):
+    answer = nccl.json(path.read_text())
+    assert answer["ranks"] == sum(1 for _ in re.finditer(r"<gpu ", path.read_text()))
+    for ring in answer["rings"]:
+        assert sorted(ring["order"]) == list(range(answer["ranks"]))
+    nccl.text(path.read_text())
+
+
+# --- files ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("length", range(1, len(PAIR_WITH_NIC) - len("</system>\n") + 9, 23))
+def test_a_file_that_was_cut(nccl, length):
+    assert "line " in nccl.error(PAIR_WITH_NIC[:length])["text"] or length < 3
+
+
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ("", "no element"),
+        ("<system version='1'>", "ends inside <system>"),
+        ("<system><cpu></system></cpu>", "line 1"),
+        ('<!DOCTYPE system SYSTEM "file:///etc/hostname">' + TWO, "document types"),
+        ('<!DOCTYPE s [<!ENTITY a "&b;&b;"><!ENTITY b "&a;&a;">]>' + TWO, "document types"),
+        (TWO.replace('sm="90"', 'sm="&secret;"', 1), "line 3"),
+        (TWO.replace('dev="0"', 'dev="0" dev="1"'), "line 3"),
+        ("<graphs/>", "<system>"),
+        (system(), "no GPU"),
+        (system(cpu()), "no GPU"),
+        (system(cpu(nic(0))), "no GPU"),
+        (system(cpu(gpu(0, sm=""), gpu(1))), "line 3: the GPU 0000:01:00.0 does not say its compute capability (sm)"),
+        (system(cpu(gpu(0), gpu(1)), cpu(gpu(2))), "line 6: two <cpu> have the numaid 0"),
+        (system(cpu(gpu(0), gpu(0))), "line 4: two GPUs have the bus id 0000:01:00.0"),
+        (system(cpu(switch(1, gpu(0)), switch(1, gpu(1)))), "line 4: two PCIe switches have the bus id"),
+        (system(cpu(gpu(0), gpu(1), nic(0), nic(1, dev=0))), "line 6: two <net> have the dev 0"),
+        (TWO.replace("<gpu ", '<gpu gcn="942" ', 1), "AMD"),
+        (TWO.replace('arch="x86_64"', 'arch="mips"'), "mips"),
+        (TWO.replace('arch="x86_64"', ""), "arch"),
+        (TWO.replace('busid="0000:02:00.0"', ""), "line 4: the <pci> has no bus id"),
+        (TWO.replace('busid="0000:02:00.0"', 'busid="0000:zz:00.0"'), "bus id"),
+        (system(cpu(gpu(0, '<nvlink target="0000:02:00.0" count="4" tclass="0x030200"/>'), gpu(1))), "4 NVLinks at one end, 0 at the other"),
+        (system(cpu(gpu(0, '<nvlink target="0000:01:00.0" count="4" tclass="0x030200"/>'), gpu(1))), "its own GPU"),
+        (system(cpu(gpu(0), words='host_hash="0x1" ' + INTEL), cpu(gpu(1), numa="1", words='host_hash="0x2" ' + INTEL)), "several hosts"),
+        (system(cpu(*(gpu(i) for i in range(129)))), "more than 128 GPUs"),
+        (system(cpu(gpu(0), gpu(1), *(nic(i) for i in range(129)))), "more than 128 NICs"),
+        ("<a>" * 65, "64 deep"),
+        ("<a>" * 100_000, "64 deep"),
+        (system(*(cpu(numa=i) for i in range(1026))), "1,024"),
+        (system("<x/>" * 100_001), "100,000 elements"),
+    ],
+)
+def test_a_file_that_is_none(nccl, text, words):
+    error = nccl.error(text)
+    assert words in error["text"]
+
+
+@pytest.mark.parametrize(
+    "key, old, values, limit",
+    [
+        ("link_width", 'link_width="16"', ["65", "-1", "1e9", "x16", "999999999999999999999", "nan"], "0 to 64"),
+        ("sm", 'sm="90"', ["-1", "0", "7", "1000", "9.0", "ninety"], "30 to 999"),
+        ("speed", 'speed="100000"', ["-2", "100000001", "inf", "1e5"], "-1 to 100000000"),
+        ("dev", 'dev="0"', ["-2", "4096", "none"], "-1 to 4095"),
+        ("numaid", 'numaid="0"', ["-2", "99999999", "a"], "-1 to 1048576"),
+        ("familyid", 'familyid="6"', ["-6", "six"], "0 to 1048576"),
+        ("gdr", 'gdr="1"', ["2", "yes"], "0 to 1"),
+        ("port", 'port="1"', ["-1", "p"], "0 to 1048576"),
+    ],
+)
+def test_values_that_no_hardware_has(nccl, key, old, values, limit):
+    assert old in PAIR_WITH_NIC
+    for value in values:
+        error = nccl.error(PAIR_WITH_NIC.replace(old, f'{key}="{value}"', 1))
+        assert re.match(r"line \d+: <", error["text"]) and f'{key}="{value}"' in error["text"]
+        assert error["limit"] == limit and limit in error["text"]
+        assert json.loads(error["value"]) == value
+
+
+@pytest.mark.parametrize("count", ["0", "-1", "1025", "many"])
+def test_counts_of_nvlinks(nccl, count):
+    error = nccl.error(system(cpu(gpu(0, NVSWITCH.replace("18", count)), gpu(1, NVSWITCH))))
+    assert "1 to 1024" == error["limit"] and "<nvlink>" in error["text"]
+
+
+def test_long_values_are_cut(nccl):
+    error = nccl.error(PAIR_WITH_NIC.replace('link_width="16"', f'link_width="{"9" * 5000}"', 1))
+    assert len(error["text"]) < 300
+
+
+def test_what_is_not_known_is_passed_over(nccl):
+    plain = nccl.json(PAIR_WITH_NIC)
+    more = PAIR_WITH_NIC.replace("<gpu ", '<gpu rank="7" colour="red" ').replace("</cpu>", '<usb a="1"/><pci busid="0009:00:00.0" class="0x010802"/></cpu>').replace("<net ", '<net maxconn="131072" ')
+    assert nccl.json(more) == plain
+
+
+def test_10000_elements(nccl):
+    junk = system(cpu(*(f'<thing n="{i}"/>' for i in range(10_000)), gpu(0), gpu(1)))
+    assert nccl.json(junk) == nccl.json(TWO)
+    assert nccl.json(system(cpu(*(switch(i + 1, "") for i in range(10_000)), gpu(0), gpu(1))))["ranks"] == 2
+    assert nccl.json(system(cpu(*(gpu(i) for i in range(128)))))["ranks"] == 128
+    mesh = lambda i: "".join(f'<nvlink target="0000:{j + 1:02x}:00.0" count="{1 + i * j % 3}" tclass="0x030200"/>' for j in range(64) if j != i)
+    assert nccl.json(system(cpu(*(gpu(i, mesh(i)) for i in range(64)))))["ranks"] == 64
+
+
+def test_deep_switches(nccl):
+    inside = gpu(0) + gpu(1)
+    for level in range(1, 60):
+        inside = switch(level, inside)
+    assert nccl.json(system(cpu(inside)))["ranks"] == 2
+
+
+def test_switches_joined_in_a_circle(nccl):
+    joined = lambda i, to, inside: switch(i, inside + f'<pcilink target="{to:04x}:00:00.0"/>')
+    text = system(cpu(joined(1, 2, gpu(0)), joined(2, 3, gpu(1)), joined(3, 1, gpu(2)), joined(4, 4, gpu(3)), joined(5, 99, "")))
+    assert nccl.json(text)["ranks"] == 4
+
+
+def test_many_nics_between_hosts(nccl):
+    text = system(cpu(gpu(0, NVSWITCH), gpu(1, NVSWITCH), *(nic(i) for i in range(64))))
+    assert nccl.json(text, "--nodes", "16")["nccl_nodes"] == 16
+
+
+# --- requests -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options, path, words",
+    [
+        (["--gpus", "0,0"], "gpus", "GPU 0 stands twice"),
+        (["--gpus", "0,2"], "gpus", "there is no GPU 2: the machine has 2, 0 to 1"),
+        (["--gpus", "-1,0"], "gpus", "there is no GPU -1"),
+        (["--gpus", ""], "command line", "--gpus"),
+        (["--gpus", ","], "--gpus", "indices"),
+        (["--gpus", "0,one"], "--gpus", "indices"),
+        (["--gpus", "0"], "gpus", "one GPU alone"),
+        (["--nodes", "0"], "nodes", "1 to 512"),
+        (["--nodes", "-1"], "nodes", "1 to 512"),
+        (["--nodes", "1000000000"], "nodes", "1 to 512"),
+        (["--nodes", "1e9"], "command line", "--nodes"),
+        (["--nodes", "99999999999999999999"], "command line", "--nodes"),
+        (["--nodes", "2"], "nodes", "no NIC"),
+        (["--rack-nodes", "0"], "rack_nodes", "1 to 512"),
+        (["--p2p", "01"], "p2p", "each of 2 GPUs"),
+        (["--p2p", "01/10/00"], "p2p", "each of 2 GPUs"),
+        (["--p2p", "011/101/110"], "p2p", "each of 2 GPUs"),
+        (["--p2p", "02/20"], "p2p", "each of 2 GPUs"),
+        (["--p2p", "some"], "p2p", "all, none"),
+        (["--p2p", ""], "command line", "--p2p"),
+        (["--gpudirect", "perhaps"], "command line", "gpudirect"),
+        (["--nccl", "9.9"], "nccl", "2.28.9"),
+        (["--nccl", "../gpus/h100-80gb-sxm"], "nccl", "2.28.9"),
+        (["--env", "NCCL_ALGO"], "--env", "NAME=VALUE"),
+        (["--env", "=Ring"], "--env", "NAME=VALUE"),
+        (["--env", "PATH=/bin"], "env.PATH", "NCCL_"),
+        (["--env", "NCCL_ALGO=Foo"], "env.NCCL_ALGO", "Tree, Ring, NVLS"),
+        (["--env", "NCCL_ALGO="], "env.NCCL_ALGO", "Tree, Ring, NVLS"),
+        (["--env", "NCCL_ALGO=Ring;allsum:Tree"], "env.NCCL_ALGO", "Tree, Ring, NVLS"),
+        (["--env", "NCCL_PROTO=LL256"], "env.NCCL_PROTO", "LL, LL128, Simple"),
+        (["--env", "NCCL_P2P_LEVEL=FAR"], "env.NCCL_P2P_LEVEL", "LOC"),
+        (["--env", "NCCL_NET_GDR_LEVEL=-3"], "env.NCCL_NET_GDR_LEVEL", "LOC"),
+        (["--env", "NCCL_CROSS_NIC=3"], "env.NCCL_CROSS_NIC", "0, 1 or 2"),
+        (["--env", "NCCL_MIN_NCHANNELS=0"], "env.NCCL_MIN_NCHANNELS", "1 to 64"),
+        (["--env", "NCCL_MAX_NCHANNELS=65"], "env.NCCL_MAX_NCHANNELS", "1 to 64"),
+        (["--env", "NCCL_NVLS_ENABLE=maybe"], "env.NCCL_NVLS_ENABLE", "whole number"),
+    ],
+)
+def test_a_request_that_is_none(nccl, options, path, words):
+    error = nccl.error(TWO, *options)
+    assert error["path"] == path and words in error["text"]
+
+
+def test_too_many_ranks(nccl):
+    text = system(cpu(*(gpu(i, NVSWITCH) for i in range(16)), nic(0)))
+    assert "at most 4096" in nccl.error(text, "--nodes", "512")["text"]
+    assert "at most 128" in nccl.error(text, "--nodes", "16", "--rack-nodes", "16")["text"]
+    assert nccl.json(text, "--nodes", "256")["ranks"] == 4096
+
+
+def test_one_gpu_alone_and_hosts_without_nic(nccl):
+    one = system(cpu(gpu(0)))
+    assert "one GPU alone" in nccl.error(one)["text"]
+    assert "no NIC" in nccl.error(one, "--nodes", "2")["text"]
+    assert nccl.json(system(cpu(gpu(0), nic(0))), "--nodes", "2")["nccl_nodes"] == 2
+
+
+def test_variables_that_decide_nothing_are_a_note(nccl):
+    assert "NCCL_DEBUG is not part of this model" in nccl.text(TWO, "--env", "NCCL_DEBUG=INFO")
+    assert nccl.json(TWO, "--env", "NCCL_DEBUG=INFO")["choices"] == nccl.json(TWO)["choices"]
+
+
+@pytest.mark.parametrize("algorithm, left", [("PAT", set()), ("CollNetDirect", set()), ("NVLS", set()), ("Tree", {"all_reduce"}), ("Ring", {"all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce"})])
+def test_no_algorithm_is_left(nccl, algorithm, left):
+    """NCCL stops such a call; a time of 1e32 s is no answer."""
+    answer = nccl.json(TWO, "--env", f"NCCL_ALGO={algorithm}")
+    assert {choice["op"] for choice in answer["choices"] if choice["points"]} == left
+    for choice in answer["choices"]:
+        assert all(0 < point[3] < 100 for point in choice["points"])
+        assert bool(choice["switches"]) == bool(choice["points"])
+    assert ("NCCL stops such a call" in nccl.text(TWO, "--env", f"NCCL_ALGO={algorithm}")) == (len(left) < 5)
+    nccl.text(TWO, "--env", f"NCCL_ALGO={algorithm}", "--csv")
+
+
+def test_accuracy_counts_what_is_right(wireplan):
+    runs = [json.loads(line) for line in (ROOT / "tests/data/nccl_graphs.jsonl").read_text().splitlines()]
+    answer = wireplan.json("accuracy", "--runs", str(ROOT / "tests/data/nccl_graphs.jsonl"), "--xml-dir", str(DATA))
+    assert answer["skipped"] == [] and len(runs) >= 60
+    for metric in ("nodes", "paths", "graphs", "rings", "trees"):
+        assert answer["summary"]["nccl." + metric]["count"] == len(runs)
+    assert {row["id"] for row in answer["rows"] if row["error"] and row["metric"] != "nccl.time"} == {"ng-110"}
+    assert all(("size_bytes" in row) == (row["metric"] in ("nccl.choice", "nccl.time")) for row in answer["rows"])
+    done = wireplan("accuracy", "--runs", str(ROOT / "tests/data/nccl_graphs.jsonl"), "--xml-dir", str(DATA))
+    assert max(map(len, done.out.splitlines())) <= 100
+    assert re.search(rf"nccl\.paths +{len(runs)} +{len(runs)} +100\.0 %", done.out)
+    assert re.search(rf"cases right in all +{len(runs) - 1} +{len(runs)} ", done.out)
+
+
+def test_accuracy_without_the_files_names_them(wireplan, tmp_path):
+    line = (ROOT / "tests/data/nccl_graphs.jsonl").read_text().splitlines()[0]
+    case = json.loads(line)
+    assert "--xml-dir" in wireplan.json("accuracy", "--runs", "-", text=line)["skipped"][0]["reason"]
+    (skipped,) = wireplan.json("accuracy", "--runs", "-", "--xml-dir", str(tmp_path), text=line)["skipped"]
+    assert skipped["id"] == case["id"] and case["topology_xml"] in skipped["reason"]
+    secret = tmp_path / "secret.xml"
+    secret.write_text(TWO)
+    (tmp_path / "inside").mkdir()
+    for name in ("../secret.xml", str(secret), "..", "", "inside/../../secret.xml"):
+        answer = wireplan.json("accuracy", "--runs", "-", "--xml-dir", str(tmp_path / "inside"), text=json.dumps(case | {"topology_xml": name}))
+        assert answer["rows"] == [] and "without a path" in answer["skipped"][0]["reason"]
