@@ -12,6 +12,7 @@
 #include "native/files.hpp"
 #include "native/measurements.hpp"
 #include "native/output.hpp"
+#include "native/topology_nccl.hpp"
 
 namespace wireplan {
 namespace {
@@ -49,15 +50,13 @@ int import_measurements(const Options& options, const std::string& text) {
 int import_log(const Options& options, const std::string& text, const Presets& presets) {
   Result<NcclLog> log = read_nccl_log(text);
   if (!log) return print_errors(log.errors(), options.json);
-  std::vector<NcclComparison> comparison;
-  if (!options.cluster.empty()) {
-    Result<Cluster> cluster = named_cluster(options.cluster, presets);
-    if (!cluster) return print_errors(cluster.errors(), options.json);
-    Result<Constants> constants = presets.constants();
-    if (!constants) return print_errors(constants.errors(), options.json);
-    comparison = compare_with_cluster(log.value(), prepare(cluster.value(), constants.value().links));
-  }
-  return print(options.json ? dump_json(write_nccl_log(log.value(), comparison)) : render_nccl_log(log.value(), comparison), kDone);
+  if (options.cluster.empty()) return print(options.json ? dump_json(write_nccl_log(log.value())) : render_nccl_log(log.value()), kDone);
+  Result<Json> request = machine_argument(options.cluster, presets);
+  if (!request) return print_errors(request.errors(), options.json);
+  Result<NcclBesideLog> both = asked_nccl_beside_log(request.value(), log.value(), presets);
+  if (!both) return print_errors(both.errors(), options.json);
+  const NcclLogComparison& comparison = both.value().comparison;
+  return print(options.json ? dump_json(write_nccl_log(log.value(), &comparison)) : render_nccl_log(log.value(), &comparison), kDone);
 }
 
 }  // namespace
@@ -89,7 +88,7 @@ void define_import(CLI::App& app, Options& options) {
   import->add_option("FILE", options.files, "the log, or - for standard input")->required()->expected(1)->type_name("");
   import->add_option("--op", options.op, "what a table measured that does not say so, e.g. all_gather")->type_name("OP")->check(CLI::IsMember(std::vector<std::string>(kNames<Collective>.begin(), kNames<Collective>.end())));
   import->add_option("--as", options.import_as, "what the text is read as, where it holds both")->type_name("KIND")->check(CLI::IsMember({"nccl-tests", "nccl"}));
-  import->add_option("--cluster", options.cluster, "with a log of NCCL: the cluster to compare with; a node's id or a file")->type_name("CLUSTER");
+  import->add_option("--cluster", options.cluster, "with a log of NCCL: the machine to compare with; a node's id, a file, or an NCCL topology file (*.xml)")->type_name("CLUSTER");
   auto* json = import->add_flag("--json", options.json, "print the JSON document: wireplan.profile/1 or wireplan.nccl/1");
   import->add_flag_callback("--markdown", [&options] { options.format = RenderFormat::markdown; }, "print Markdown")->excludes(json);
   import->add_option("--presets", options.presets_folder, "folder with presets of your own: DIR/<kind>/<id>.json")->type_name("DIR");

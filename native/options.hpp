@@ -27,7 +27,7 @@ struct CollectiveOptions {
 struct NcclOptions {  // of topology nccl
   std::vector<std::string> machines;   // CLUSTER…
   std::optional<int> nodes, rack_nodes;
-  std::string p2p, gpudirect, release;
+  std::string p2p, gpudirect, release, log;
   std::vector<std::string> variables;  // NAME=VALUE
   bool compare = false;
 };

@@ -12,21 +12,6 @@
 namespace wireplan {
 namespace {
 
-// A topology file of NCCL is taken as it is; everything else as a cluster.
-Result<Json> machine_argument(const std::string& argument, const Presets& presets) {
-  Json request = Json::object();
-  if (argument.ends_with(".xml")) {
-    Result<std::string> text = read_lines(argument);
-    if (!text) return text.errors();
-    request["xml"] = std::move(text.value());
-    return request;
-  }
-  Result<Json> cluster = cluster_argument(argument, presets);
-  if (!cluster) return cluster.errors();
-  request["cluster"] = std::move(cluster.value());
-  return request;
-}
-
 Result<Json> variables_of(const std::vector<std::string>& stated) {
   Json variables = Json::object();
   for (const std::string& text : stated) {
@@ -59,6 +44,26 @@ Result<Json> stated_request(const std::string& machine, const NcclOptions& o, co
   return request;
 }
 
+// The decision for the communicator of a log, and the log beside it.
+int run_beside_log(const Options& options, const Presets& presets) {
+  const NcclOptions& o = options.nccl;
+  if (o.machines.size() > 1 || o.compare)
+    return print_errors({Error{"--log", value_text(Json(o.log)), "one machine, without --compare", "--log holds one log against one machine: leave --compare and further machines out"}}, options.json);
+  Result<Json> request = stated_request(o.machines.front(), o, options.gpus, presets);
+  if (!request) return print_errors(request.errors(), options.json);
+  Result<std::string> text = read_lines(o.log);
+  if (!text) return print_errors(text.errors(), options.json);
+  const Result<NcclLog> log = read_nccl_log(text.value());
+  if (!log) return print_errors(log.errors(), options.json);
+  Result<NcclBesideLog> both = asked_nccl_beside_log(request.value(), log.value(), presets);
+  if (!both) return print_errors(both.errors(), options.json);
+  const auto& [answer, comparison] = both.value();
+  if (!options.json) return print(render_nccl(answer, options.format, &comparison), kDone);
+  Json document = write_nccl(answer);
+  document["log"] = write_log_comparison(comparison);
+  return print(dump_json(document), kDone);
+}
+
 // "--gpus 0,1 NCCL_ALGO=Ring": the label of a what-if.
 std::string what_is_asked(const Options& options) {
   std::string text;
@@ -76,6 +81,20 @@ std::string is_stated(const std::string& value) { return value.empty() ? "must n
 
 }  // namespace
 
+Result<Json> machine_argument(const std::string& argument, const Presets& presets) {
+  Json request = Json::object();
+  if (argument.ends_with(".xml")) {
+    Result<std::string> text = read_lines(argument);
+    if (!text) return text.errors();
+    request["xml"] = std::move(text.value());
+    return request;
+  }
+  Result<Json> cluster = cluster_argument(argument, presets);
+  if (!cluster) return cluster.errors();
+  request["cluster"] = std::move(cluster.value());
+  return request;
+}
+
 void define_topology_nccl(CLI::App& topology, Options& options) {
   CLI::App* nccl = topology.add_subcommand("nccl", "what NCCL decides on a machine: paths, rings, trees, channels, algorithm and protocol at every size");
   NcclOptions& o = options.nccl;
@@ -88,6 +107,7 @@ void define_topology_nccl(CLI::App& topology, Options& options) {
   nccl->add_option("--env", o.variables, "a variable NCCL reads, e.g. NCCL_ALGO=Ring; may be given several times")->type_name("NAME=VALUE");
   nccl->add_option("--nccl", o.release, "the release of NCCL (2.28.9)")->check(is_stated, "")->type_name("VERSION");
   nccl->add_flag("--compare", o.compare, "beside what is decided without --gpus, --p2p, --gpudirect, --env and --nccl");
+  nccl->add_option("--log", o.log, "a log written with NCCL_DEBUG=INFO on this machine, or -: what agrees, what differs, and the usual cause")->type_name("FILE");
   add_output_options(*nccl, options);
   nccl->footer("CLUSTER is a node id (wireplan presets nodes), a scenario id, a share link, - for standard input, or a file with a cluster, a node,\n"
                "a plan, or what nvidia-smi topo -m prints. Nothing of NCCL runs: the decisions are worked out, as NCCL works them out.\n\n"
@@ -96,10 +116,12 @@ void define_topology_nccl(CLI::App& topology, Options& options) {
                "  wireplan topology nccl hgx-h100-80gb --nodes 2\n"
                "  wireplan topology nccl topo.xml --gpus 0,1,2,3 --env NCCL_P2P_LEVEL=SYS\n"
                "  wireplan topology nccl topo.xml --env NCCL_P2P_DISABLE=1 --compare\n"
-               "  wireplan topology nccl before.xml after.xml");
+               "  wireplan topology nccl before.xml after.xml\n"
+               "  NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,ENV,GRAPH,TUNING python train.py 2>&1 | wireplan topology nccl topo.xml --log -");
 }
 
 int run_topology_nccl(const Options& options, const Presets& presets) {
+  if (!options.nccl.log.empty()) return run_beside_log(options, presets);
   std::vector<NcclCase> cases;
   const auto ask = [&](std::string label, const Result<Json>& request) -> Errors {
     if (!request) return request.errors();

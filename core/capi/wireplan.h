@@ -23,7 +23,7 @@ extern "C" {
      format_link  STATED -> {"link"}
      import_topology  {"text":"<nvidia-smi topo -m, or an NCCL topology XML>", "gpu"?:id, "network"?:short-hand} -> the cluster
      import_nccl_tests  {"text", "op"?} -> {"profile","gpus","notes"}: a log of nccl-tests as measurements
-     import_nccl_log    {"text", "cluster"?} -> what NCCL chose by its own log (wireplan.nccl/1), with findings
+     import_nccl_log    {"text", "cluster" or "xml"?} -> what NCCL chose by its own log (wireplan.nccl/1), with findings
    The caller frees the result with wireplan_free. */
 char* wireplan_call(const char* command, const char* json);
 void wireplan_free(char* text);

@@ -28,17 +28,17 @@ Result<Json> answer_import_nccl_log(const Json& request, const Presets& presets)
   std::string text;
   r.require("text", "a log written with NCCL_DEBUG=INFO");
   r.read("text", text);
-  const Json* stated = r.stated("cluster");
+  Json machine = Json::object();
+  for (const char* key : {"cluster", "xml"})
+    if (const Json* stated = r.stated(key); stated != nullptr) machine[key] = *stated;
   r.finish();
   if (!log.errors.empty()) return log.finished();
   Result<NcclLog> found = read_nccl_log(text);
   if (!found) return found.errors();
-  if (stated == nullptr) return write_nccl_log(found.value());
-  Result<Cluster> cluster = read_cluster(*stated, presets, "cluster");
-  if (!cluster) return cluster.errors();
-  Result<Constants> constants = presets.constants();
-  if (!constants) return constants.errors();
-  return write_nccl_log(found.value(), compare_with_cluster(found.value(), prepare(cluster.value(), constants.value().links)));
+  if (machine.empty()) return write_nccl_log(found.value());
+  Result<NcclBesideLog> both = asked_nccl_beside_log(machine, found.value(), presets);
+  if (!both) return both.errors();
+  return write_nccl_log(found.value(), &both.value().comparison);
 }
 
 }  // namespace wireplan

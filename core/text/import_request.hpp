@@ -8,7 +8,7 @@ namespace wireplan {
 
 // {"text", "op"?} -> {"profile","gpus","notes"}
 Result<Json> answer_import_nccl_tests(const Json& request);
-// {"text", "cluster"?} -> wireplan.nccl/1; with a cluster also what differs from the prediction
+// {"text", "cluster" or "xml"?} -> wireplan.nccl/1; with a machine also what differs from the decision
 Result<Json> answer_import_nccl_log(const Json& request, const Presets& presets);
 
 }  // namespace wireplan

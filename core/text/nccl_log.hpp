@@ -28,6 +28,7 @@ struct NcclLog {
     int channels = 0, cross_nic = 0, same_channels = 0;
     double intra = 0, inter = 0;  // planned rate of a channel, GB/s
     std::string intra_type, inter_type;
+    std::vector<std::vector<int>> order{};  // per channel: ranks; empty where the log does not say
   };
   // All channels that join two ranks in the same way.
   struct Transport {
@@ -44,7 +45,9 @@ struct NcclLog {
     int channels = 0;  // 0: not said
   };
   std::string version, network;  // network: "IB", "Socket", "AWS Libfabric"
+  std::string tuner;             // name of the plug-in that decides in place of NCCL's cost model
   int ranks = 0, nodes = 0;
+  int hosts = 0;  // whose messages the log has
   std::vector<Rank> members;  // by rank
   std::vector<Ring> rings;
   std::vector<Tree> trees;
@@ -56,11 +59,13 @@ struct NcclLog {
   std::vector<std::pair<std::string, std::string>> environment;
   // Messages that name a cause.
   std::vector<std::string> p2p_disabled, no_gpudirect, warnings, kernel;
-  bool has_no_ib = false, has_gpudirect = false, has_multicast = false, lacks_multicast = false;
+  bool has_no_ib = false, has_gpudirect = false, has_multicast = false, lacks_multicast = false, has_mnnvl = false;
   bool is_ambiguous = false;  // several communicators of this size have different rings: the first is shown
   bool is_cut = false;
 
   const Rank* member(int rank) const;
+  // What a variable was set to; "" where the log does not say.
+  std::string_view variable(std::string_view name) const;
   // Whether two ranks are on one host, as far as it is known.
   bool on_one_host(int a, int b) const;
 };

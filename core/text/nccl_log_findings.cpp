@@ -82,11 +82,7 @@ class Findings {
   void info(std::string text) { list_.push_back({Severity::info, "", std::move(text)}); }
   void warning(std::string text) { list_.push_back({Severity::warning, "", std::move(text)}); }
 
-  std::string variable(std::string_view name) const {
-    for (const auto& [known, value] : log_.environment)
-      if (known == name) return value;
-    return "";
-  }
+  std::string variable(std::string_view name) const { return std::string(log_.variable(name)); }
   bool is_set(std::string_view name) const { return variable(name) == "1"; }
 
   void network() {

@@ -19,14 +19,15 @@ using nccl::GBps;
 using nccl::Machine;
 using nccl::PartKind;
 
-// NCCL's own table, in units of 12.5 MB/s a lane; anything else counts as PCIe 3.
+// NCCL's own table, in units of 12.5 MB/s a lane; 0 for anything else, which counts as PCIe 3.
+constexpr int kRateOfPcie3 = 60;
 int lane_rate(std::string_view speed) {
   constexpr std::pair<std::string_view, int> kRates[] = {
       {"2.5 GT/s", 15},      {"5 GT/s", 30},        {"8 GT/s", 60},        {"16 GT/s", 120},       {"32 GT/s", 240},      {"2.5 GT/s PCIe", 15},
       {"5.0 GT/s PCIe", 30}, {"8.0 GT/s PCIe", 60}, {"16.0 GT/s PCIe", 120}, {"32.0 GT/s PCIe", 240}, {"64.0 GT/s PCIe", 480}};
   for (const auto& [text, rate] : kRates)
     if (text == speed) return rate;
-  return 60;
+  return 0;
 }
 
 constexpr std::size_t kMostNics = 128;  // ports; the search looks at each at every step
@@ -144,7 +145,9 @@ class Reading {
     element_of_.back() = &e;
     int width = number(e, "link_width", 0, 64, 0);
     if (width == 0) width = 16;
-    machine().parts.back().rate = static_cast<GBps>(width * lane_rate(e.get("link_speed")) / 80.0);
+    const int lane = lane_rate(e.get("link_speed"));
+    machine().parts.back().rate = static_cast<GBps>(width * (lane > 0 ? lane : kRateOfPcie3) / 80.0);
+    machine().parts.back().is_speed_known = lane > 0;
     if (gpu != nullptr) add_gpu(*gpu, e);
     if (gpu == nullptr && nic != nullptr) {
       nics_.emplace_back(*bus, index);
@@ -209,6 +212,7 @@ class Reading {
     std::stable_sort(machine().gpus.begin(), machine().gpus.end(), [&](int a, int b) {
       return by_dev ? machine().parts[static_cast<std::size_t>(a)].dev < machine().parts[static_cast<std::size_t>(b)].dev : bus_of[a] < bus_of[b];
     });
+    for (const int g : machine().gpus) found_.buses.push_back(bus_of[g]);
     if (by_dev) return;
     assume("gpus", std::to_string(devs.size()), "the file does not number the GPUs: taken in the order of their bus ids, as CUDA does for equal ones");
     for (std::size_t i = 0; i < machine().gpus.size(); ++i) machine().parts[static_cast<std::size_t>(machine().gpus[i])].dev = static_cast<int>(i);

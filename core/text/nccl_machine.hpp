@@ -1,6 +1,9 @@
 // A machine as NCCL reads it, from a topology file (NCCL_TOPO_DUMP_FILE).
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "core/base/error.hpp"
 #include "core/cost/nccl/machine.hpp"
 #include "core/text/xml.hpp"
@@ -10,6 +13,7 @@ namespace wireplan {
 struct NcclMachine {
   nccl::Machine machine;
   std::vector<Assumption> assumed;  // what the file left out
+  std::vector<std::uint64_t> buses;  // of the GPUs, by index
 };
 
 // Errors (path "", with the line) for what NCCL would fail on or could not mean: no <system>, no GPU, a GPU without sm, a bus id given

@@ -198,6 +198,19 @@ Errors take_cluster(const Json& stated, const Presets& presets, NcclAnswer& answ
   return {};
 }
 
+Json write_findings(const std::vector<NcclFinding>& findings) {
+  Json list = Json::array();
+  for (const NcclFinding& f : findings) {
+    Json j = Json::object();
+    put(j, "severity", f.severity == Severity::warning ? "warning" : f.severity == Severity::error ? "error" : "info");
+    put(j, "rule", f.rule);
+    put(j, "text", f.text);
+    put(j, "remedy", f.remedy);
+    list.push_back(std::move(j));
+  }
+  return list;
+}
+
 }  // namespace
 
 std::vector<NcclSwitch> nccl_switches(const NcclAnswer& answer, Operation operation) {
@@ -272,9 +285,12 @@ Result<NcclAnswer> stated_nccl(const Json& request, const Presets& presets) {
 }
 
 Result<NcclAnswer> asked_nccl(const Json& request, const Presets& presets) {
-  Result<NcclAnswer> answer = stated_nccl(request, presets);
-  if (answer) answer.value().decision = decide(answer.value().machine, answer.value().request, answer.value().release);
-  return answer;
+  Result<NcclAnswer> stated = stated_nccl(request, presets);
+  if (!stated) return stated;
+  NcclAnswer& answer = stated.value();
+  answer.decision = decide(answer.machine, answer.request, answer.release);
+  answer.findings = nccl_findings(answer.machine, answer.request, answer.release, answer.decision);
+  return stated;
 }
 
 Json write_nccl(const NcclAnswer& answer) {
@@ -322,6 +338,7 @@ Json write_nccl(const NcclAnswer& answer) {
   }
   put(j, "tuning", std::move(tuning));
   put(j, "choices", std::move(choices));
+  put(j, "findings", write_findings(answer.findings));
   put(j, "assumed", write_assumed(answer.assumed));
   return j;
 }

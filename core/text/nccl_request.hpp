@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/answer/nccl_findings.hpp"
 #include "core/cost/nccl/decision.hpp"
 #include "core/text/json.hpp"
 #include "core/text/presets.hpp"
@@ -17,6 +18,7 @@ struct NcclAnswer {
   nccl::Request request;
   nccl::Release release;
   nccl::Decision decision;
+  std::vector<NcclFinding> findings;
   std::vector<Assumption> assumed;
   std::vector<Note> notes;
 };
@@ -27,7 +29,7 @@ inline constexpr std::string_view kDefaultNccl = "2.28.9";
 // "01/10", "gpudirect"?: true or false, "rack_nodes"?, "env"?: {NAME: value}, "nccl"?: a release}.
 // Limits: 2 to 4,096 ranks on 1 to 512 hosts, at most 128 of them in one NVLink domain.
 Result<NcclAnswer> asked_nccl(const Json& request, const Presets& presets);
-// The same, but for the decision.
+// The same, but for the decision and what is found about it.
 Result<NcclAnswer> stated_nccl(const Json& request, const Presets& presets);
 
 Json write_nccl(const NcclAnswer& answer);

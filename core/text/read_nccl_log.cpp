@@ -1,6 +1,7 @@
 // From the messages of NCCL 2.4 to 2.30 to NcclLog.
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "core/text/json.hpp"
 #include "core/text/log_text.hpp"
@@ -86,6 +87,8 @@ class LogReader {
   // Twice: communicators of all sizes print alike, and the largest is known at the end only.
   void read(std::string_view text) {
     for (std::string_view rest = text; std::optional<std::string> line = next_line(rest);) find_size(*line);
+    if (log.ranks == 0) log.ranks = named_ranks_;
+    log.hosts = static_cast<int>(hosts_.size());
     sizes_.clear();
     for (std::string_view rest = text; std::optional<std::string> line = next_line(rest);) take(*line);
     finish();
@@ -98,10 +101,19 @@ class LogReader {
   std::map<int, std::map<int, int>> trees_;              // channel -> rank -> parent
   std::map<std::pair<int, int>, std::map<std::string, std::vector<int>, std::less<>>> transports_;
   std::map<std::pair<int, double>, NcclLog::Choice> choices_;  // by operation and size: the first counts
+  std::map<int, std::map<int, int>> next_;               // of ring lines that tell one rank: channel -> rank -> the next one
+  int named_ranks_ = 0;
+  std::set<std::string, std::less<>> hosts_;
   std::size_t pairs_ = 0;
+  std::map<std::string, std::size_t, std::less<>> graph_of_;  // whose channels a thread tells of, by "host:pid:tid"; kept for graphs that are taken
+  struct GraphGpus {
+    std::string host;
+    std::vector<std::vector<std::string>> channels;  // names of GPUs
+  };
+  std::vector<GraphGpus> graph_gpus_;
 
   struct Message {
-    std::string_view process, host, text;
+    std::string_view thread, process, host, text;
     bool is_warning = false;
   };
 
@@ -118,6 +130,7 @@ class LogReader {
     if (pid != std::string_view::npos) {
       m.host = word.substr(0, pid);
       m.process = word.substr(0, tid);
+      m.thread = word.substr(0, 255);
     }
     return m;
   }
@@ -133,9 +146,18 @@ class LogReader {
     const auto m = message_of(line);
     if (!m) return;
     has_message = true;
+    if (!m->host.empty() && hosts_.size() < kMostProcesses && !hosts_.contains(m->host)) hosts_.emplace(m->host.substr(0, 255));
     log.ranks = std::max(log.ranks, stated_size(m->text));
     // Logs without a word of the communicator still have its rings.
     if (const auto ring = ring_of(m->text)) log.ranks = std::max(log.ranks, static_cast<int>(ring->second.size()));
+    // Neither in parts of logs: the ranks they name.
+    const bool names_ranks = m->text.starts_with("Ring ") || m->text.starts_with("Channel ");
+    if (log.ranks == 0 && (names_ranks || contains(m->text, " : ")))
+      for (std::string_view word : words_of(behind(m->text, " : "))) {
+        if (!names_ranks && word.starts_with("GPU/") && !contains(word, "-")) word.remove_prefix(4);
+        else if (!names_ranks) continue;
+        if (const auto rank = names_ranks ? number_at(word, 0) : whole_number(word); rank && *rank < kMostRanks) named_ranks_ = std::max(named_ranks_, static_cast<int>(*rank) + 1);
+      }
   }
 
   void take(std::string_view line) {
@@ -155,11 +177,12 @@ class LogReader {
     take_machine(m->text);
     const auto known = sizes_.find(m->process);
     if (known != sizes_.end() && known->second != log.ranks) return;
-    if (take_ring(m->text) || take_trees(m->text) || take_transport(m->text)) return;
-    take_channels(m->text) || take_graph(m->text) || take_choice(m->text);
+    if (take_ring(m->text) || take_neighbours(m->text) || take_trees(m->text) || take_transport(m->text)) return;
+    take_channels(m->text) || take_graph(*m) || take_graph_channel(*m) || take_choice(m->text);
   }
 
   void take_member(const Message& m) {
+    if (contains(m.text, " MNNVL 1")) log.has_mnnvl = true;
     if (const auto nodes = number_behind(m.text, " nNodes "); nodes && *nodes <= kMostRanks) log.nodes = static_cast<int>(*nodes);
     const auto rank = number_behind(m.text, " rank ");
     if (!rank || *rank >= log.ranks) return;
@@ -194,6 +217,43 @@ class LogReader {
     const auto [known, is_new] = rings_.emplace(ring->first, ring->second);
     if (!is_new && known->second != ring->second) log.is_ambiguous = true;
     return true;
+  }
+
+  // "Ring 02 : 2 -> 0 -> 1": a rank between its neighbours; "Tree 1 : 1 -> 3 -> 2/-1/-1": between parent and children. With GRAPH.
+  bool take_neighbours(std::string_view text) {
+    const bool is_ring = text.starts_with("Ring "), is_tree = text.starts_with("Tree ");
+    if ((!is_ring && !is_tree) || contains(text, " via ") || log.ranks > kMostTreeRanks) return false;
+    const auto words = words_of(text);
+    if (words.size() < 8 || words[2] != ":" || words[4] != "->" || words[6] != "->") return false;
+    const auto channel = whole_number(words[1]);
+    const auto before = rank_of(words[3]), rank = rank_of(words[5]), after = rank_of(words[7]);
+    if (!channel || *channel >= kMostChannels || !before || !rank || *rank < 0 || *rank >= log.ranks || *before >= log.ranks) return false;
+    const int c = static_cast<int>(*channel);
+    if (is_tree) {
+      trees_[c].emplace(*rank, *before);
+    } else if (after && *after >= 0 && *after < log.ranks && *before >= 0) {
+      next_[c].emplace(*before, *rank);
+      next_[c].emplace(*rank, *after);
+    }
+    return true;
+  }
+
+  // Rings of which all steps are known but one at most.
+  void close_rings() {
+    for (const auto& [channel, next] : next_) {
+      if (rings_.contains(channel) || static_cast<int>(next.size()) + 1 < log.ranks) continue;
+      int missing = -1, target = log.ranks * (log.ranks - 1) / 2;  // the rank nobody leads to is the next of the one without
+      for (int r = 0; r < log.ranks; ++r)
+        if (const auto step = next.find(r); step == next.end()) missing = r;
+        else target -= step->second;
+      std::vector<int> order{0};
+      while (static_cast<int>(order.size()) < log.ranks) {
+        const int rank = order.back(), following = rank == missing ? target : next.at(rank);
+        if (following <= 0 || following >= log.ranks || std::find(order.begin(), order.end(), following) != order.end()) break;
+        order.push_back(following);
+      }
+      if (static_cast<int>(order.size()) == log.ranks) rings_.emplace(channel, std::move(order));
+    }
   }
 
   // "Trees [0] 1/-1/-1->0->-1 [1] …": children, rank, parent; before 2.8 "[0] -1->0->1/-1/-1|1/-1/-1->0->-1": the part that goes up.
@@ -262,14 +322,16 @@ class LogReader {
     log.coll = count(" coll channels");
     log.collnet = count(" collnet channels");
     log.nvls = count(" nvls channels");
-    log.p2p = count(" p2p channels");
+    log.p2p = count(" p2p channels,");
     log.p2p_per_peer = count(" p2p channels per peer");
     return true;
   }
 
   // "Pattern 4, crossNic 0, nChannels 12, bw 20.000000/20.000000, type NVL/PIX, sameChannels 1"; "speed" before 2.12
-  bool take_graph(std::string_view text) {
+  bool take_graph(const Message& m) {
+    const std::string_view text = m.text;
     if (!text.starts_with("Pattern ")) return false;
+    if (const auto owner = graph_of_.find(m.thread); owner != graph_of_.end()) graph_of_.erase(owner);
     NcclLog::Graph g;
     const auto count = [&](std::string_view key) { return static_cast<int>(number_behind(text, key).value_or(0) % 10'000); };
     g.pattern = count("Pattern ");
@@ -286,8 +348,45 @@ class LogReader {
     g.intra_type = std::string(types.substr(0, std::min<std::size_t>(types.find('/'), 10)));
     if (contains(types, "/")) g.inter_type = std::string(types.substr(types.find('/') + 1, 10));
     const bool is_known = std::any_of(log.graphs.begin(), log.graphs.end(), [&](const NcclLog::Graph& k) { return (k.pattern == 4) == (g.pattern == 4) && (k.pattern == 5) == (g.pattern == 5); });
-    if (g.channels > 0 && g.pattern >= 1 && g.pattern <= 5 && !is_known) log.graphs.push_back(std::move(g));
+    if (g.channels > 0 && g.pattern >= 1 && g.pattern <= 5 && !is_known) {
+      graph_of_[std::string(m.thread)] = log.graphs.size();
+      log.graphs.push_back(std::move(g));
+      graph_gpus_.push_back({std::string(m.host.substr(0, 255)), {}});
+    }
     return true;
+  }
+
+  // " 0 : NET/0 GPU/0 GPU/1 NET/0", below its graph: ranks, or since 2.26 "GPU/0-100000" with the bus id
+  bool take_graph_channel(const Message& m) {
+    const auto owner = graph_of_.find(m.thread);
+    const auto words = owner == graph_of_.end() ? std::vector<std::string_view>() : words_of(m.text);
+    if (words.size() < 3 || words[1] != ":") return false;
+    const auto channel = whole_number(words[0]);
+    auto& channels = graph_gpus_[owner->second].channels;
+    if (!channel || static_cast<std::size_t>(*channel) != channels.size() || channels.size() >= static_cast<std::size_t>(kMostChannels)) return false;
+    channels.emplace_back();
+    for (const std::string_view word : words)
+      if (word.starts_with("GPU/")) channels.back().emplace_back(word.substr(4, 40));
+    return true;
+  }
+
+  void name_graph_gpus() {
+    for (std::size_t g = 0; g < log.graphs.size() && log.ranks <= kMostTreeRanks; ++g) {
+      std::map<std::string_view, int> rank_of_bus;  // on the host that tells
+      for (const NcclLog::Rank& r : log.members)
+        if (r.host == graph_gpus_[g].host) rank_of_bus.emplace(r.bus_id, r.rank);
+      for (const auto& channel : graph_gpus_[g].channels) {
+        std::vector<int> order;
+        for (const std::string_view gpu : channel) {
+          const std::size_t dash = gpu.find('-');
+          const auto bus = dash == std::string_view::npos ? rank_of_bus.end() : rank_of_bus.find(gpu.substr(dash + 1));
+          const int rank = bus != rank_of_bus.end() ? bus->second : dash == std::string_view::npos ? rank_of(gpu).value_or(-1) : -1;
+          if (rank >= 0 && rank < log.ranks) order.push_back(rank);
+        }
+        if (order.size() != channel.size()) break;
+        log.graphs[g].order.push_back(std::move(order));
+      }
+    }
   }
 
   // "AllReduce: 4096 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..1}"; before 2.24 "4096 Bytes -> Algo 1 proto 0 time 10.5" (µs)
@@ -329,6 +428,8 @@ class LogReader {
       const bool is_name = std::all_of(variable.first.begin(), variable.first.end(), [](char c) { return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; });
       if (is_name && log.environment.size() < 100 && std::find(log.environment.begin(), log.environment.end(), variable) == log.environment.end()) log.environment.push_back(std::move(variable));
     }
+    if (text.starts_with("TUNER/Plugin") && log.tuner.empty())
+      if (const std::string_view name = behind(text, "Using "); !name.empty() && !contains(text, "internal")) log.tuner = std::string(name.substr(0, 40));
     if (contains(text, "P2P is disabled between")) remember(log.p2p_disabled, text);
     if (contains(text, "NET/IB : No device found") || contains(text, "NET/IB: No device found") || contains(text, "Failed to open libibverbs")) log.has_no_ib = true;
     if (contains(text, "GPU Direct RDMA Disabled")) remember(log.no_gpudirect, text);
@@ -357,6 +458,8 @@ class LogReader {
       std::sort(hosts.begin(), hosts.end());
       log.nodes = static_cast<int>(std::unique(hosts.begin(), hosts.end()) - hosts.begin());
     }
+    name_graph_gpus();
+    close_rings();
     for (auto& [channel, order] : rings_) {
       const auto same = std::find_if(log.rings.begin(), log.rings.end(), [&](const NcclLog::Ring& r) { return r.order == order; });
       if (same != log.rings.end()) same->channels.push_back(channel);
@@ -383,6 +486,12 @@ class LogReader {
 const NcclLog::Rank* NcclLog::member(int rank) const {
   const auto found = std::lower_bound(members.begin(), members.end(), rank, [](const Rank& r, int n) { return r.rank < n; });
   return found == members.end() || found->rank != rank ? nullptr : &*found;
+}
+
+std::string_view NcclLog::variable(std::string_view name) const {
+  for (const auto& [known, value] : environment)
+    if (known == name) return value;
+  return "";
 }
 
 bool NcclLog::on_one_host(int a, int b) const {

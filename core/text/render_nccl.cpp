@@ -14,9 +14,6 @@ using namespace nccl;
 constexpr std::size_t kMostMatrix = 16;
 constexpr int kMostChannelLines = 64, kMostTreeRanks = 16, kMostRanksInLine = 64;
 
-// NCCL's numbers of patterns.
-int pattern_number(Pattern pattern) { return pattern == Pattern::ring ? 4 : pattern == Pattern::nvls ? 5 : pattern == Pattern::tree ? 3 : 1; }
-
 std::string two_digits(int n) { return (n < 10 ? "0" : "") + std::to_string(n); }
 
 std::string joined(const std::vector<int>& list) {
@@ -56,6 +53,14 @@ bool all_pairs_alike(const nccl::Node& node) {
     for (std::size_t j = 0; j < node.pairs.size(); ++j)
       if (i != j && (node.pairs[i][j].type != first.type || node.pairs[i][j].rate != first.rate || node.pairs[i][j].transport != first.transport)) return false;
   return true;
+}
+
+void add_findings(Sheet& sheet, const NcclAnswer& a) {
+  if (a.findings.empty()) return;
+  sheet.heading("Findings");
+  std::vector<std::string> items;
+  for (const NcclFinding& f : a.findings) items.push_back(f.text + ". Remedy: " + f.remedy + '.');
+  sheet.list(items);
 }
 
 void add_paths(Sheet& sheet, const nccl::Node& node) {
@@ -193,6 +198,8 @@ std::string nccl_choice_name(const Choice& choice) {
   return std::string(kAlgorithmNames[static_cast<std::size_t>(choice.algorithm)]) + ' ' + kProtocolNames[static_cast<std::size_t>(choice.protocol)];
 }
 
+int pattern_number(Pattern pattern) { return pattern == Pattern::ring ? 4 : pattern == Pattern::nvls ? 5 : pattern == Pattern::tree ? 3 : 1; }
+
 std::string nccl_graph_line(const Graph& g) {
   return "Pattern " + std::to_string(pattern_number(g.pattern)) + ", crossNic " + std::to_string(g.cross_nic) + ", nChannels " + std::to_string(g.channels) + ", bw " + format_fixed(static_cast<double>(g.intra), 6) + "/" +
          format_fixed(static_cast<double>(g.inter), 6) + ", type " + std::string(name_of(g.intra_type)) + "/" + std::string(name_of(g.inter_type)) + ", sameChannels " + (g.same_channels ? "1" : "0");
@@ -234,11 +241,13 @@ std::string nccl_trees_line(const Decision& d, int rank) {
   return line;
 }
 
-std::string render_nccl(const NcclAnswer& a, RenderFormat format) {
+std::string render_nccl(const NcclAnswer& a, RenderFormat format, const NcclLogComparison* comparison) {
   if (format == RenderFormat::csv) return csv(a);
   Sheet sheet(format == RenderFormat::markdown);
   sheet.strong(summary(a));
   if (!a.decision.fails.empty()) sheet.strong("This release would fail to initialise: " + a.decision.fails + ". What follows is what it would have come to.");
+  add_findings(sheet, a);
+  if (comparison != nullptr) add_log_comparison(sheet, *comparison);
   add_paths(sheet, a.decision.nodes.front());
   add_nics(sheet, a.decision.nodes.front(), a);
   add_graphs(sheet, a);

@@ -3,13 +3,14 @@
 
 #include <string>
 
+#include "core/text/nccl_log_compare.hpp"
 #include "core/text/nccl_request.hpp"
 #include "core/text/render.hpp"
 
 namespace wireplan {
 
-// CSV: a line for each operation and size.
-std::string render_nccl(const NcclAnswer& answer, RenderFormat format);
+// CSV: a line for each operation and size. `comparison`: the same machine's log beside it, said behind the summary.
+std::string render_nccl(const NcclAnswer& answer, RenderFormat format, const NcclLogComparison* comparison = nullptr);
 
 // "Channel 00/24 : 0 1 2 3": rings as NCCL prints them, in order of channels.
 std::vector<std::string> nccl_channel_lines(const nccl::Decision& decision);
@@ -17,6 +18,8 @@ std::vector<std::string> nccl_channel_lines(const nccl::Decision& decision);
 std::string nccl_trees_line(const nccl::Decision& decision, int rank);
 // "Pattern 4, crossNic 0, nChannels 12, bw 20.000000/20.000000, type NVL/PIX, sameChannels 1".
 std::string nccl_graph_line(const nccl::Graph& graph);
+// NCCL's numbers of patterns.
+int pattern_number(nccl::Pattern pattern);
 
 // "What limits the rings: the PCIe link of 24.0 GB/s on the way from GPU 1 to GPU 2, used 2 times."; "" where nothing does.
 std::string nccl_limit_text(const nccl::Node& node);

@@ -33,11 +33,24 @@ def test_a_log_becomes_a_profile_that_a_cluster_takes(wireplan, tmp_path):
 def test_a_log_of_nccl_becomes_its_decisions(wireplan):
     document = wireplan.json("import", "-", text=NCCL)
     assert document["schema"] == "wireplan.nccl/1" and document["nccl"] == "2.20.5" and document["ranks"] == 2
-    assert document["rings"] == [{"channels": [0], "order": [0, 1]}] and "comparison" not in document
-    compared = wireplan.json("import", "-", "--cluster", "dgx-a100-80gb", text=NCCL)["comparison"]
-    assert [(c["what"], c["agrees"]) for c in compared] == [("ring", True), ("0 -> 1", False)]
-    text = wireplan("import", "-", "--cluster", "dgx-a100-80gb", text=NCCL).out
-    assert "SHM" in text and "1 of 2 agree" in text
+    assert document["rings"] == [{"channels": [0], "order": [0, 1]}] and "log" not in document
+    expected = [("NCCL", False), ("ranks", True), ("nodes as NCCL counts", True), ("ring of channel 0", True), ("0 -> 1", False)]
+    for machine in ("dgx-a100-80gb", ROOT / "tests/data/nccl/logs/hgx-a100-4nic.xml"):
+        compared = wireplan.json("import", "-", "--cluster", machine, text=NCCL)["log"]
+        assert [(c["what"], c["agrees"]) for c in compared["lines"]] == expected and (compared["agree"], compared["differ"]) == (3, 2)
+        assert "P2P is off in the driver" in compared["lines"][-1]["note"]
+        text = wireplan("import", "-", "--cluster", machine, text=NCCL).out
+        assert "SHM" in text and "3 of 5 things that the log says agree" in text
+        decision = wireplan.json("topology", "nccl", machine, "--log", "-", text=NCCL)
+        assert decision["schema"] == "wireplan.nccl/1" and decision["ranks"] == 2 and decision["channels"]["coll"] == 24 and decision["log"] == compared
+        assert "differs: log says via SHM/direct/direct, expected P2P" in wireplan("topology", "nccl", machine, "--log", "-", text=NCCL).out.replace("\n  ", " ")
+
+
+def test_one_log_is_held_against_one_machine(wireplan):
+    (error,) = wireplan.errors("topology", "nccl", "dgx-a100-80gb", "hgx-h100-80gb", "--log", "nowhere.log")
+    assert error["path"] == "--log"
+    (error,) = wireplan.errors("topology", "nccl", "dgx-a100-80gb", "--log", "-", text="GPU0 GPU1")
+    assert "NCCL_DEBUG=INFO" in error["text"]
 
 
 @pytest.mark.parametrize(

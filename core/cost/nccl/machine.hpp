@@ -35,6 +35,7 @@ struct Machine {
     int cpu = 0;            // index in `cpus`
     int above = -1;         // index in `parts` of the switch it hangs on; -1: on the CPU itself
     GBps rate = 0;          // of its link upwards
+    bool is_speed_known = true;  // false: NCCL's guess, PCIe 3
     // GPUs
     int dev = 0;            // NVML's number
     int compute_capability = 0;  // times ten

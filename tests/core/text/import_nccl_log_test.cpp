@@ -3,7 +3,6 @@
 #include <catch2/catch_test_macros.hpp>
 #include <random>
 
-#include "core/text/read_cluster.hpp"
 #include "tests/core/describe/sound.hpp"
 #include "tests/support/plans.hpp"
 
@@ -177,44 +176,6 @@ TEST_CASE("what is wrong on the machine is named with its remedy", "[text]") {
   const NcclLog sound = log_of(four + line(0, "NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB ; OOB eth0:1<0>") + line(0, "Using network IB") + with("IB/0/GDRDMA") +
                                line(0, "Channel 01/0 : 1[1] -> 2[0] [send] via NET/IB/1/GDRDMA") + line(0, "Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM/read"));
   CHECK(findings_of(sound).empty());
-}
-
-TEST_CASE("a log beside the cluster it should be from", "[text]") {
-  const auto cluster_of = [](const char* text) {
-    const Result<Cluster> cluster = read_cluster(parse_json(text).value(), presets(), "cluster");
-    REQUIRE(cluster);
-    return cluster.value();
-  };
-  const Cluster pair = cluster_of(R"({"node":{"gpu":"rtx-3090-24gb","gpus":2,"wiring":{"kind":"nvlink-pairs","pairs":[[0,1]]}}})");
-  const PreparedCluster prepared = prepare(pair, constants().links);
-  const std::vector<NcclComparison> same = compare_with_cluster(log_of(kPair), prepared);
-  REQUIRE(same.size() == 3);
-  for (const NcclComparison& c : same) CHECK(c.agrees);
-  CHECK(same[1].predicted == "P2P over NVLink");
-
-  const std::string shm = init(0, 2) + init(1, 2) + line(0, "Channel 00/02 : 0 1") + line(0, "Channel 00 : 0[0] -> 1[1] via SHM/direct/direct");
-  const std::vector<NcclComparison> other = compare_with_cluster(log_of(shm), prepared);
-  REQUIRE(other.size() == 2);
-  CHECK(other[0].agrees);
-  CHECK_FALSE(other[1].agrees);
-  CHECK(other[1].text.find("P2P is off") != std::string::npos);
-  const Json j = write_nccl_log(log_of(shm), other);
-  CHECK(j.at("comparison")[1].at("agrees") == false);
-
-  // Neighbours of a pair go through the bridge: 0-1 and 2-3, so a ring that steps 0-2-1-3 is another.
-  const Cluster four = cluster_of(R"({"node":{"gpu":"rtx-3090-24gb","gpus":4,"wiring":{"kind":"nvlink-pairs","pairs":[[0,1],[2,3]]}}})");
-  const PreparedCluster bridges = prepare(four, constants().links);
-  const auto ring_log = [&](const std::string& order) {
-    std::string text;
-    for (int r = 0; r < 4; ++r)
-      text += "one:" + std::to_string(r) + ":1 [0] NCCL INFO comm 0x5 rank " + std::to_string(r) + " nranks 4 cudaDev " + std::to_string(r) + " nvmlDev " + std::to_string(r) + " busId 1 - Init COMPLETE\n";
-    return log_of(text + "one:0:1 [0] NCCL INFO Channel 00/01 : " + order + "\n");
-  };
-  CHECK(compare_with_cluster(ring_log("1 0 2 3"), bridges).at(0).agrees);
-  CHECK(compare_with_cluster(ring_log("3 2 0 1"), bridges).at(0).agrees);
-  CHECK_FALSE(compare_with_cluster(ring_log("0 2 1 3"), bridges).at(0).agrees);
-  // More ranks on a host than the node has GPUs: nothing can be said.
-  CHECK(compare_with_cluster(ring_log("0 1 2 3"), prepared).empty());
 }
 
 TEST_CASE("hostile logs of NCCL are read in time and never crash", "[text]") {

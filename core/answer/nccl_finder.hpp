@@ -1,0 +1,71 @@
+// The rules behind nccl_findings(), by subject: inside a host, the network, what is chosen at a size.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/answer/nccl_findings.hpp"
+
+namespace wireplan {
+
+class NcclFinder {
+ public:
+  NcclFinder(const nccl::Machine& machine, const nccl::Request& request, const nccl::Release& release, const nccl::Decision& decision)
+      : machine_(machine), request_(request), release_(release), decision_(decision) {}
+
+  std::vector<NcclFinding> all();
+
+ private:
+  // nccl_findings_inside.cpp
+  void find_no_graph();
+  void find_unknown_speeds();
+  void find_narrow_slots();
+  void find_islands();
+  void find_far_cpus();
+  void find_no_p2p();
+  void find_p2p_of_pairs();
+  // nccl_findings_network.cpp
+  void find_several_nodes();
+  void find_crossed_rails();
+  void find_no_gpudirect();
+  void find_shared_nics();
+  void find_idle_nics();
+  void find_slow_network();
+  // nccl_findings_choice.cpp
+  void find_nvls();
+  void find_long_ll();
+  void find_channel_limits();
+  void find_variables();
+
+  bool is_inside() const { return decision_.nccl_nodes() == 1; }  // all ranks in one node: NICs play no part
+  bool is_found(std::string_view rule) const;
+  void add(std::string_view rule, Severity severity, std::string text, std::string remedy) { list_.push_back({rule, severity, std::move(text), std::move(remedy)}); }
+
+  // Decisions to compare with; nothing once there have been enough.
+  std::optional<nccl::Decision> decided(const nccl::Machine& machine, const nccl::Request& request);
+  std::optional<nccl::Decision> decided(const nccl::Request& request) { return decided(machine_, request); }
+  std::optional<nccl::Decision> decided_for(const std::vector<int>& gpus);
+
+  const nccl::Machine& machine_;
+  const nccl::Request& request_;
+  const nccl::Release& release_;
+  const nccl::Decision& decision_;
+  std::vector<NcclFinding> list_;
+  int tries_ = 0;
+};
+
+// Channels x rate of the ring, GB/s.
+double planned_rate(const nccl::Decision& decision);
+bool has_no_graph(const nccl::Graph& graph);  // rule 14
+// "2 x 24 GB/s"; of one channel "24 GB/s".
+std::string plan_text(const nccl::Decision& decision);
+// "17.5 GB/s", of NCCL's own rates.
+std::string rate_text(double gb_per_s);
+// Largest ring or tree traffic: what "large messages" are here.
+inline constexpr double kLargeMessage = 256.0 * 1024 * 1024;
+double expected_us(const nccl::Decision& decision, const nccl::Release& release, double size);  // all_reduce
+
+}  // namespace wireplan

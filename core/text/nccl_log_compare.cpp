@@ -1,0 +1,391 @@
+#include "core/text/nccl_log_compare.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "core/base/format.hpp"
+#include "core/text/log_text.hpp"
+#include "core/text/nccl_log_causes.hpp"
+#include "core/text/render_nccl.hpp"
+
+namespace wireplan {
+namespace {
+
+constexpr std::size_t kMostRanksShown = 64, kMostPairsShown = 12;
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+std::string list_text(const std::vector<int>& list) {
+  std::string text;
+  for (std::size_t i = 0; i < list.size() && i < kMostRanksShown; ++i) text += (i > 0 ? " " : "") + std::to_string(list[i]);
+  return text + (list.size() > kMostRanksShown ? " …" : "");
+}
+
+// "0-7, 9": sorted numbers.
+std::string ranges_text(const std::vector<int>& sorted) {
+  std::string text;
+  for (std::size_t i = 0; i < sorted.size();) {
+    std::size_t end = i;
+    while (end + 1 < sorted.size() && sorted[end + 1] == sorted[end] + 1) ++end;
+    text += (text.empty() ? "" : ", ") + std::to_string(sorted[i]) + (end > i ? "-" + std::to_string(sorted[end]) : "");
+    i = end + 1;
+  }
+  return text;
+}
+
+std::string channels_text(const char* what, const std::vector<int>& channels) { return std::string(what) + (channels.size() == 1 ? " of channel " : " of channels ") + ranges_text(channels); }
+
+std::vector<int> rotated_to(const std::vector<int>& order, int first) {
+  std::vector<int> rotated = order;
+  const auto start = std::find(rotated.begin(), rotated.end(), first);
+  if (start != rotated.end()) std::rotate(rotated.begin(), start, rotated.end());
+  return rotated;
+}
+
+class Comparing {
+ public:
+  Comparing(const NcclLog& log, const NcclAnswer& answer) : log_(log), answer_(answer), d_(answer.decision) {}
+
+  NcclLogComparison run() {
+    if (!log_.version.empty()) {
+      const bool same = log_.version == answer_.release.version;
+      line("NCCL", log_.version, answer_.release.version, same, same ? "" : "releases decide differently: what differs below may come from that");
+    }
+    line("ranks", std::to_string(log_.ranks), std::to_string(d_.ranks), log_.ranks == d_.ranks, log_.ranks == d_.ranks ? "" : "the rest is not compared: another communicator (--gpus, --nodes)");
+    if (log_.ranks != d_.ranks) return std::move(found_);
+    place_ranks();
+    machine();
+    graphs();
+    if (log_.nodes > 0) compare("nodes as NCCL counts", std::to_string(log_.nodes), std::to_string(d_.nccl_nodes()), LogSubject::nodes);
+    rings();
+    trees();
+    channels();
+    transports();
+    choices();
+    return std::move(found_);
+  }
+
+ private:
+  const NcclLog& log_;
+  const NcclAnswer& answer_;
+  const nccl::Decision& d_;
+  NcclLogComparison found_;
+  // Where a rank stands: node, and position among the GPUs of its kind.
+  struct Place { int node = 0, position = 0; };
+  std::vector<Place> places_;
+  std::vector<std::vector<int>> ranks_of_node_;  // by position
+
+  void line(std::string what, std::string log, std::string expected, bool agrees, std::string note = "") {
+    found_.lines.push_back({std::move(what), std::move(log), std::move(expected), agrees, std::move(note)});
+  }
+  std::string cause(LogSubject subject) const { return usual_cause(subject, log_, answer_); }
+  void compare(std::string what, std::string log, std::string expected, LogSubject subject) {
+    const bool agrees = log == expected;
+    line(std::move(what), std::move(log), std::move(expected), agrees, agrees ? "" : cause(subject));
+  }
+
+  const nccl::Node& kind_of(int node) const { return d_.nodes[at(d_.node_kind[at(node)])]; }
+
+  // Nodes alike are worked out once, for the ranks of the first.
+  void place_ranks() {
+    places_.resize(at(d_.ranks));
+    ranks_of_node_.resize(at(d_.nccl_nodes()));
+    for (int r = 0; r < d_.ranks; ++r) ranks_of_node_[at(d_.node_of_rank[at(r)])].push_back(r);
+    for (int n = 0; n < d_.nccl_nodes(); ++n) {
+      const std::vector<int> sorted_here = ranks_of_node_[at(n)];
+      const nccl::Node& kind = kind_of(n);
+      std::vector<int> sorted = kind.ranks;
+      std::sort(sorted.begin(), sorted.end());
+      for (std::size_t p = 0; p < kind.ranks.size() && p < sorted_here.size(); ++p) {
+        const std::size_t index = static_cast<std::size_t>(std::lower_bound(sorted.begin(), sorted.end(), kind.ranks[p]) - sorted.begin());
+        if (index >= sorted_here.size()) continue;
+        ranks_of_node_[at(n)][p] = sorted_here[index];
+        places_[at(sorted_here[index])] = {n, static_cast<int>(p)};
+      }
+    }
+  }
+
+  // What NCCL says of network, NICs and multicast before it searches.
+  void machine() {
+    const bool crosses = d_.nccl_nodes() > 1;
+    const auto& nets = answer_.machine.nets;
+    const bool has_rdma = std::any_of(nets.begin(), nets.end(), [](const auto& n) { return n.gpudirect; });
+    if (crosses && !log_.network.empty()) {
+      const bool agrees = (log_.network == "Socket") != has_rdma;
+      line("network", log_.network, has_rdma ? "NICs with RDMA" : "Socket", agrees, agrees ? "" : log_.network == "Socket" ? cause(LogSubject::network) : "the machine is stated without NICs that reach GPU memory");
+    }
+    if (crosses && has_rdma && !log_.nics.empty()) compare("NICs", std::to_string(log_.nics.size()), std::to_string(nets.size()), LogSubject::network);
+    if (crosses && has_rdma && (log_.has_gpudirect || !log_.no_gpudirect.empty())) {
+      const bool is_on = log_.has_gpudirect, expected = answer_.request.gpudirect;
+      line("GPU Direct RDMA", is_on ? "enabled" : "disabled", expected ? "enabled" : "disabled", is_on == expected, is_on == expected ? "" : cause(LogSubject::gpudirect));
+    }
+    for (std::size_t i = 0; i < log_.p2p_disabled.size() && i < 8; ++i) {
+      const bool expected = !answer_.request.p2p.empty();
+      line("P2P", log_.p2p_disabled[i], expected ? "the driver forbids P2P" : "P2P between all GPUs", expected, expected ? "" : cause(LogSubject::p2p));
+    }
+    const bool has_nvls = d_.nvls_channels > 0;
+    if (log_.has_multicast || (log_.lacks_multicast && has_nvls))
+      line("NVLS multicast", log_.has_multicast ? "available" : "not available", has_nvls ? "needed" : "not needed", log_.has_multicast || !has_nvls, log_.has_multicast ? "" : cause(LogSubject::nvls));
+  }
+
+  void graphs() {
+    for (const NcclLog::Graph& logged : log_.graphs) {
+      const bool is_ring = logged.pattern == 4, is_nvls = logged.pattern == 5;
+      const char* name = is_ring ? "ring graph" : is_nvls ? "NVLS graph" : "tree graph";
+      const int node = logged.order.empty() || logged.order.front().empty() ? 0 : d_.node_of_rank[at(logged.order.front().front())];
+      const nccl::Node& kind = kind_of(node);
+      const nccl::Graph& g = is_ring ? kind.ring : is_nvls ? kind.nvls : kind.tree;
+      std::string differs;
+      const auto differ = [&](bool same, const char* field) {
+        if (!same) differs += std::string(differs.empty() ? "" : ", ") + field;
+      };
+      const auto same_rate = [](double a, double b) { return a - b < 0.001 && b - a < 0.001; };
+      differ(logged.pattern == pattern_number(g.pattern), "pattern");
+      differ((logged.cross_nic > 0) == (g.cross_nic > 0), "crossNic");  // older releases print 1 for what is 2 since
+      differ(logged.channels == g.channels, "nChannels");
+      differ(same_rate(logged.intra, static_cast<double>(g.intra)) && same_rate(logged.inter, static_cast<double>(g.inter)), "bw");
+      differ(logged.intra_type == name_of(g.intra_type) && (logged.inter_type.empty() || logged.inter_type == name_of(g.inter_type)), "type");
+      differ((logged.same_channels != 0) == g.same_channels, "sameChannels");
+      const bool agrees = differs.empty();
+      line(name, logged_line(logged), g.channels > 0 ? nccl_graph_line(g) : "none", agrees, agrees ? "" : differs + " differ; " + cause(is_nvls ? LogSubject::nvls : LogSubject::graph));
+      if (!is_nvls && g.channels > 0) graph_channels(logged, g, node, name);
+    }
+  }
+
+  static std::string logged_line(const NcclLog::Graph& g) {
+    return "Pattern " + std::to_string(g.pattern) + ", crossNic " + std::to_string(g.cross_nic) + ", nChannels " + std::to_string(g.channels) + ", bw " + format_fixed(g.intra, 6) + "/" + format_fixed(g.inter, 6) + ", type " + g.intra_type +
+           "/" + g.inter_type + ", sameChannels " + std::to_string(g.same_channels);
+  }
+
+  // Which GPUs a channel of the search visits, as ranks; equal lines are one.
+  void graph_channels(const NcclLog::Graph& logged, const nccl::Graph& g, int node, const char* name) {
+    std::map<std::pair<std::vector<int>, std::vector<int>>, std::vector<int>> groups;
+    for (std::size_t c = 0; c < logged.order.size(); ++c) {
+      std::vector<int> expected;
+      if (c < g.order.size())
+        for (const int position : g.order[c]) expected.push_back(ranks_of_node_[at(node)][at(position)]);
+      groups[{logged.order[c], expected}].push_back(static_cast<int>(c));
+    }
+    for (const auto& [orders, channels] : by_channel(groups))
+      line(channels_text(name, channels), list_text(orders.first), orders.second.empty() ? "no such channel" : list_text(orders.second), orders.first == orders.second, orders.first == orders.second ? "" : cause(LogSubject::order));
+  }
+
+  template <class Key>
+  static std::vector<std::pair<Key, std::vector<int>>> by_channel(const std::map<Key, std::vector<int>>& groups) {
+    std::vector<std::pair<Key, std::vector<int>>> list(groups.begin(), groups.end());
+    for (auto& [key, channels] : list) std::sort(channels.begin(), channels.end());
+    std::sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return a.second.front() < b.second.front(); });
+    return list;
+  }
+
+  void rings() {
+    std::vector<const std::vector<int>*> expected(64, nullptr);
+    for (const nccl::Ring& ring : d_.rings)
+      for (const int c : ring.channels)
+        if (c < 64) expected[at(c)] = &ring.order;
+    std::map<std::pair<const std::vector<int>*, const std::vector<int>*>, std::vector<int>> groups;
+    for (const NcclLog::Ring& ring : log_.rings)
+      for (const int c : ring.channels) groups[{&ring.order, expected[at(c)]}].push_back(c);
+    for (const auto& [orders, channels] : by_channel(groups)) {
+      const std::vector<int>& logged = *orders.first;
+      if (orders.second == nullptr) {
+        line(channels_text("ring", channels), list_text(logged), "no such channel", false, cause(LogSubject::channels));
+        continue;
+      }
+      const bool is_same = logged == *orders.second, is_turned = !is_same && rotated_to(*orders.second, logged.front()) == logged;
+      std::string note;
+      if (is_turned) note = "the same ring, told from another rank";
+      else if (!is_same) {
+        for (std::size_t c = 0; c < expected.size() && note.empty(); ++c)
+          if (expected[c] != nullptr && rotated_to(*expected[c], logged.front()) == logged) note = "the decision has this ring on channel " + std::to_string(c) + "; ";
+        note += cause(LogSubject::order);
+      }
+      line(channels_text("ring", channels), list_text(logged), list_text(*orders.second), is_same || is_turned, std::move(note));
+    }
+  }
+
+  // Only ranks whose lines the log has; channels that tell the same are one line.
+  void trees() {
+    std::vector<const std::vector<int>*> expected(64, nullptr);
+    for (const nccl::Tree& tree : d_.trees)
+      for (const int c : tree.channels)
+        if (c < 64) expected[at(c)] = &tree.parent;
+    struct Told { std::vector<int> ranks, logged, decided; auto operator<=>(const Told&) const = default; };
+    std::map<Told, std::vector<int>> groups;
+    for (const NcclLog::Tree& tree : log_.trees)
+      for (const int c : tree.channels) {
+        Told told;
+        for (std::size_t r = 0; r < tree.parent.size(); ++r) {
+          if (tree.parent[r] == -2) continue;
+          told.ranks.push_back(static_cast<int>(r));
+          told.logged.push_back(tree.parent[r]);
+          if (expected[at(c)] != nullptr) told.decided.push_back((*expected[at(c)])[r]);
+        }
+        groups[std::move(told)].push_back(c);
+      }
+    for (const auto& [told, channels] : by_channel(groups)) {
+      const std::string what = channels_text("tree", channels), logged = "parents of ranks " + ranges_text(told.ranks) + ": " + list_text(told.logged);
+      if (told.decided.empty()) {
+        line(what, logged, "no such channel", false, cause(LogSubject::channels));
+        continue;
+      }
+      const std::size_t first = static_cast<std::size_t>(std::mismatch(told.logged.begin(), told.logged.end(), told.decided.begin()).first - told.logged.begin());
+      const bool agrees = first == told.logged.size();
+      line(what, logged, list_text(told.decided), agrees, agrees ? "" : "first at rank " + std::to_string(told.ranks[first]) + "; " + cause(LogSubject::order));
+    }
+  }
+
+  void channels() {
+    const auto count = [&](const char* what, int logged, int expected, LogSubject subject) {
+      if (logged >= 0) compare(what, std::to_string(logged), std::to_string(expected), subject);
+    };
+    count("coll channels", log_.coll, d_.channels, LogSubject::channels);
+    count("nvls channels", log_.nvls, d_.nvls_channels, LogSubject::nvls);
+    count("p2p channels", log_.p2p, d_.p2p_channels, LogSubject::p2p_channels);
+    count("p2p channels per peer", log_.p2p_per_peer, d_.p2p_channels_per_peer, LogSubject::p2p_channels);
+  }
+
+  nccl::Transport expected_transport(int from, int to) const {
+    const Place a = places_[at(from)], b = places_[at(to)];
+    return a.node == b.node ? kind_of(a.node).pairs[at(a.position)][at(b.position)].transport : nccl::Transport::net;
+  }
+
+  // Whether either end reaches memory through the NIC the log names; nothing where the machine does not have it.
+  std::optional<bool> expected_gpudirect(int from, int to, std::string_view via) const {
+    const std::size_t slash = via.find('/', 4);
+    const auto dev = slash == std::string_view::npos ? std::nullopt : number_at(via, slash + 1);
+    if (!dev) return std::nullopt;
+    const auto side = [&](int rank, bool sends) -> std::optional<bool> {
+      const Place p = places_[at(rank)];
+      for (const nccl::Node::Nic& nic : kind_of(p.node).nics)
+        if (nic.dev == *dev) return sends ? nic.gpudirect_read[at(p.position)] : nic.gpudirect_write[at(p.position)];
+      return std::nullopt;
+    };
+    const auto read = side(from, true), write = side(to, false);
+    return read == write ? read : std::nullopt;
+  }
+
+  // Connections that are made alike are one line.
+  void transports() {
+    struct Group { std::vector<std::pair<int, int>> pairs; LogSubject subject{}; bool agrees = true; };
+    std::map<std::pair<std::string, std::string>, Group> groups;
+    std::vector<std::pair<std::string, std::string>> order;
+    for (const NcclLog::Transport& t : log_.transports) {
+      const nccl::Transport expected = expected_transport(t.from, t.to);
+      const bool is_net = t.via.starts_with("NET/"), is_shm = t.via.starts_with("SHM"), is_p2p = t.via.starts_with("P2P");
+      if (t.from == t.to || !(is_net || is_shm || is_p2p)) continue;
+      std::string text(name_of(expected)), via = t.via;
+      LogSubject subject = is_net ? LogSubject::inside_by_net : is_shm ? LogSubject::to_shm : LogSubject::to_p2p;
+      bool agrees = expected == (is_net ? nccl::Transport::net : is_shm ? nccl::Transport::shm : nccl::Transport::p2p);
+      if (agrees && is_net && !t.via.starts_with("NET/Socket"))
+        if (const auto gdr = expected_gpudirect(t.from, t.to, t.via); gdr) {
+          text += *gdr ? " with GPUDirect" : " without GPUDirect";
+          agrees = *gdr == contains(t.via, "GDRDMA");
+          subject = LogSubject::gpudirect;
+        }
+      const auto [group, is_new] = groups.try_emplace({std::move(via), std::move(text)});
+      if (is_new) order.push_back(group->first);
+      group->second.pairs.emplace_back(t.from, t.to);
+      group->second.subject = subject;
+      group->second.agrees = agrees;
+    }
+    for (const auto& key : order) {
+      const Group& g = groups.at(key);
+      std::string pairs;
+      for (std::size_t i = 0; i < g.pairs.size() && i < kMostPairsShown; ++i) pairs += (i > 0 ? ", " : "") + std::to_string(g.pairs[i].first) + " -> " + std::to_string(g.pairs[i].second);
+      if (g.pairs.size() > kMostPairsShown) pairs += " and " + std::to_string(g.pairs.size() - kMostPairsShown) + " more";
+      line(pairs, "via " + key.first, key.second, g.agrees, g.agrees ? "" : cause(g.subject));
+      if (found_.lines.size() > 1000) return;
+    }
+  }
+
+  // Sizes with the same choice and the same expectation are one line.
+  void choices() {
+    struct Run { std::string what, log, expected; double from = 0, to = 0; } run;
+    const auto close = [&] {
+      if (run.what.empty()) return;
+      std::string sizes = format_message_size(Bytes(run.from));
+      if (run.to > run.from) sizes += " to " + format_message_size(Bytes(run.to));
+      line(run.what + ", " + sizes, run.log, run.expected, run.log == run.expected, run.log == run.expected ? "" : cause(LogSubject::choice));
+    };
+    bool has_unnamed = false;
+    for (const NcclLog::Choice& c : log_.choices) {
+      const auto op = c.collective ? value_named<nccl::Operation>(name_of(*c.collective)) : std::nullopt;
+      if (!op) {
+        has_unnamed = true;
+        continue;
+      }
+      const nccl::Choice expected = nccl::choice_at(d_, answer_.release, *op, c.size);
+      Run next{std::string(name_of(*op)), std::string(name_of(c.algorithm)) + " " + std::string(name_of(c.protocol)), std::string(name_of(expected.algorithm)) + " " + std::string(name_of(expected.protocol)), c.size, c.size};
+      if (next.what == run.what && next.log == run.log && next.expected == run.expected) {
+        run.to = c.size;
+        continue;
+      }
+      close();
+      run = std::move(next);
+      if (found_.lines.size() > 1000) return;
+    }
+    close();
+    if (has_unnamed) found_.notes.push_back({Severity::info, "", "the log states choices without their operation (before NCCL 2.24): not compared"});
+  }
+};
+
+}  // namespace
+
+std::size_t NcclLogComparison::differ() const {
+  return static_cast<std::size_t>(std::count_if(lines.begin(), lines.end(), [](const NcclLogLine& l) { return !l.agrees; }));
+}
+
+NcclLogComparison compare_with_log(const NcclLog& log, const NcclAnswer& answer) { return Comparing(log, answer).run(); }
+
+Result<NcclBesideLog> asked_nccl_beside_log(const Json& request, const NcclLog& log, const Presets& presets) {
+  std::vector<Note> notes;
+  Result<NcclAnswer> answer = asked_nccl(request_of_log(log, request, presets, notes), presets);
+  if (!answer) return answer.errors();
+  NcclBesideLog both{std::move(answer.value()), {}};
+  both.comparison = compare_with_log(log, both.answer);
+  both.comparison.notes.insert(both.comparison.notes.begin(), notes.begin(), notes.end());
+  return both;
+}
+
+Json write_log_comparison(const NcclLogComparison& comparison) {
+  Json j = Json::object(), lines = Json::array(), notes = Json::array();
+  for (const NcclLogLine& l : comparison.lines) {
+    Json one = Json::object();
+    put(one, "what", l.what);
+    put(one, "log", l.log);
+    put(one, "expected", l.expected);
+    put(one, "agrees", l.agrees);
+    put(one, "note", l.note);
+    lines.push_back(std::move(one));
+  }
+  for (const Note& n : comparison.notes) notes.push_back(n.text);
+  const std::size_t differ = comparison.differ();
+  put(j, "lines", std::move(lines));
+  put(j, "agree", static_cast<int>(comparison.lines.size() - differ));
+  put(j, "differ", static_cast<int>(differ));
+  put(j, "notes", std::move(notes));
+  return j;
+}
+
+void add_log_comparison(Sheet& sheet, const NcclLogComparison& comparison) {
+  sheet.heading("Beside the log");
+  const std::size_t differ = comparison.differ();
+  sheet.paragraph(std::to_string(comparison.lines.size() - differ) + " of " + std::to_string(comparison.lines.size()) + " things that the log says agree, " + std::to_string(differ) + (differ == 1 ? " differs." : " differ."));
+  std::vector<std::string> items;
+  for (const NcclLogLine& l : comparison.lines) {
+    std::string text = l.what + ": ";
+    if (l.agrees) text += "agrees, " + l.log;
+    else text += "differs: log says " + l.log + ", expected " + l.expected;
+    items.push_back(text + (l.note.empty() ? "" : "; " + l.note));
+  }
+  sheet.list(items);
+  items.clear();
+  for (const Note& n : comparison.notes) items.push_back(n.text);
+  if (items.empty()) return;
+  sheet.heading("Taken from the log");
+  sheet.list(items);
+}
+
+}  // namespace wireplan

@@ -1,0 +1,44 @@
+// A log of NCCL (NCCL_DEBUG=INFO) beside what is decided for the machine: what agrees, what differs, and the usual cause.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/text/nccl_log.hpp"
+#include "core/text/nccl_request.hpp"
+#include "core/text/sheet.hpp"
+
+namespace wireplan {
+
+// One thing that the log says, in the order in which NCCL says them.
+struct NcclLogLine {
+  std::string what, log, expected;  // what: "ring of channels 0-11", "0 -> 1"
+  bool agrees = true;
+  std::string note;                 // the usual cause where they differ; what to know where they agree, "" mostly
+};
+
+struct NcclLogComparison {
+  std::vector<NcclLogLine> lines;
+  std::vector<Note> notes;  // what was taken from the log, and what could not be
+  std::size_t differ() const;
+};
+
+// The request (as asked_nccl takes it) with what the log says and the request does not: release, hosts, GPUs of each host by bus id or
+// number, variables. Notes say what was taken.
+Json request_of_log(const NcclLog& log, Json request, const Presets& presets, std::vector<Note>& notes);
+
+// Bounded: a log's 64 channels, 4,096 ranks, 10,000 connections give some hundred lines at most.
+NcclLogComparison compare_with_log(const NcclLog& log, const NcclAnswer& answer);
+
+// Both: the decision for the log's communicator on the machine of `request`, and the comparison.
+struct NcclBesideLog {
+  NcclAnswer answer;
+  NcclLogComparison comparison;
+};
+Result<NcclBesideLog> asked_nccl_beside_log(const Json& request, const NcclLog& log, const Presets& presets);
+
+// {"lines": [{"what", "log", "expected", "agrees", "note"}], "agree", "differ", "notes"}
+Json write_log_comparison(const NcclLogComparison& comparison);
+void add_log_comparison(Sheet& sheet, const NcclLogComparison& comparison);
+
+}  // namespace wireplan

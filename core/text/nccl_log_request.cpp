@@ -1,0 +1,160 @@
+// What a log says of its communicator, as a request.
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "core/text/log_text.hpp"
+#include "core/text/nccl_environment.hpp"
+#include "core/text/nccl_log_compare.hpp"
+#include "core/text/nccl_machine.hpp"
+#include "core/text/pci.hpp"
+
+namespace wireplan {
+namespace {
+
+// "2.27.3" as numbers to compare; missing parts are 0.
+std::vector<long long> parts_of(std::string_view version) {
+  std::vector<long long> parts;
+  while (parts.size() < 3) {
+    parts.push_back(whole_number(version.substr(0, version.find('.'))).value_or(0));
+    version = version.substr(std::min(version.find('.'), version.size()));
+    if (!version.empty()) version.remove_prefix(1);
+  }
+  return parts;
+}
+
+// The newest release that is not newer than the log's, or the oldest there is.
+std::string nearest_release(std::string_view logged, const Presets& presets) {
+  std::vector<std::string_view> known = presets.ids("nccl");
+  std::sort(known.begin(), known.end(), [](std::string_view a, std::string_view b) { return parts_of(a) < parts_of(b); });
+  std::string nearest = known.empty() ? std::string(kDefaultNccl) : std::string(known.front());
+  for (const std::string_view release : known)
+    if (parts_of(release) <= parts_of(logged)) nearest = std::string(release);
+  return nearest;
+}
+
+class LogRequest {
+ public:
+  LogRequest(const NcclLog& log, Json& request, std::vector<Note>& notes) : log_(log), request_(request), notes_(notes) {}
+
+  void add(const Presets& presets) {
+    if (!log_.version.empty() && !has("nccl")) {
+      const std::string release = nearest_release(log_.version, presets);
+      request_["nccl"] = release;
+      if (release != log_.version) note("the log is of NCCL " + log_.version + ", which is not known: compared with " + release);
+    }
+    add_hosts();
+    add_variables();
+  }
+
+ private:
+  const NcclLog& log_;
+  Json& request_;
+  std::vector<Note>& notes_;
+
+  bool has(const char* key) const { return request_.contains(key) && !request_[key].is_null(); }
+  void note(std::string text) { notes_.push_back({Severity::info, "", std::move(text)}); }
+
+  // Hosts in the order of their first ranks, with these.
+  std::vector<std::vector<const NcclLog::Rank*>> hosts() const {
+    std::vector<std::vector<const NcclLog::Rank*>> hosts;
+    std::map<std::string_view, std::size_t> index;
+    for (const NcclLog::Rank& r : log_.members) {
+      const auto [at, is_new] = index.emplace(r.host, hosts.size());
+      if (is_new) hosts.emplace_back();
+      hosts[at->second].push_back(&r);
+    }
+    return hosts;
+  }
+
+  void add_hosts() {
+    const auto by_host = hosts();
+    const bool has_all = static_cast<int>(log_.members.size()) == log_.ranks;
+    int count = has_all ? static_cast<int>(by_host.size()) : std::max(log_.nodes > 0 ? log_.nodes : log_.hosts, 1);
+    if (has("nodes") && request_["nodes"].is_number_integer() && request_["nodes"] >= 1 && request_["nodes"] <= log_.ranks) count = request_["nodes"].get<int>();
+    if (log_.ranks == 0 || log_.ranks % count != 0) return note("the log does not say how ranks are spread over hosts");
+    const std::size_t each = static_cast<std::size_t>(log_.ranks / count);
+    if (!has("nodes")) request_["nodes"] = count;
+    if (log_.has_mnnvl && count > 1 && !has("rack_nodes")) {
+      request_["rack_nodes"] = count;
+      note("the hosts share one NVLink domain, as the log says (MNNVL 1)");
+    }
+    if (has("gpus")) return;
+    Json gpus = Json::array();
+    std::vector<int> numbers;
+    if (!by_host.empty() && by_host.front().size() == each) numbers = gpus_of(by_host.front());
+    for (std::size_t h = 0; has_all && h < by_host.size(); ++h) {
+      if (by_host[h].size() != each || by_host[h].back()->rank - by_host[h].front()->rank + 1 != static_cast<int>(each)) {
+        note("ranks are not dealt out host by host: taken as if they were, in the order of GPUs");
+        numbers.clear();
+        break;
+      }
+      if (h > 0 && gpus_of(by_host[h]) != numbers) {
+        note("hosts use other GPUs than the first of them: all are taken as the first");
+        break;
+      }
+    }
+    for (std::size_t i = 0; i < each && i < 1024; ++i) gpus.push_back(numbers.empty() ? static_cast<int>(i) : numbers[i]);
+    request_["gpus"] = std::move(gpus);
+    if (numbers.empty()) note("the log does not say which GPUs the ranks have: taken in the order of the machine");
+  }
+
+  // Indices of GPUs by bus id where the machine's file has all of them, else by NVML's number, else by CUDA's.
+  std::vector<int> gpus_of(const std::vector<const NcclLog::Rank*>& ranks) {
+    read_buses();
+    std::vector<int> by_bus, by_nvml, by_cuda;
+    for (const NcclLog::Rank* r : ranks) {
+      const auto bus = bus_number(r->bus_id);
+      const auto found = bus ? std::find(buses_.begin(), buses_.end(), *bus) : buses_.end();
+      if (found != buses_.end()) by_bus.push_back(static_cast<int>(found - buses_.begin()));
+      if (r->nvml_device >= 0) by_nvml.push_back(r->nvml_device);
+      if (r->device >= 0) by_cuda.push_back(r->device);
+    }
+    for (const auto* list : {&by_bus, &by_nvml, &by_cuda})
+      if (list->size() == ranks.size() && are_different(*list)) return *list;
+    return {};
+  }
+  static bool are_different(std::vector<int> list) {
+    std::sort(list.begin(), list.end());
+    return std::adjacent_find(list.begin(), list.end()) == list.end();
+  }
+
+  void read_buses() {
+    if (has_read_ || !has("xml") || !request_["xml"].is_string()) return;
+    has_read_ = true;
+    const Result<XmlDocument> document = parse_xml(request_["xml"].get_ref<const std::string&>());
+    if (!document) return;  // asked_nccl says it
+    Result<NcclMachine> machine = nccl_machine_of(document.value());
+    if (machine) buses_ = std::move(machine.value().buses);
+  }
+  bool has_read_ = false;
+  std::vector<std::uint64_t> buses_;
+
+  // Variables that change the decision; what the user states himself wins.
+  void add_variables() {
+    Json variables = has("env") && request_["env"].is_object() ? request_["env"] : Json::object();
+    if (has("env") && !request_["env"].is_object()) return;
+    std::string taken;
+    for (const auto& [name, value] : log_.environment) {
+      if (variables.contains(name)) continue;
+      Json one = Json::object();
+      one[name] = value;
+      const Result<NcclEnvironment> read = read_nccl_environment(one, "env");
+      if (!read) note(name + "=" + value + ", as the log says, is left out: " + read.errors().front().text);
+      else if (read.value().notes.empty()) taken += (taken.empty() ? "" : ", ") + name + "=" + value;
+      if (read && read.value().notes.empty()) variables[name] = value;
+    }
+    if (taken.empty()) return;
+    note("set by the log and taken into the decision: " + taken);
+    request_["env"] = std::move(variables);
+  }
+};
+
+}  // namespace
+
+Json request_of_log(const NcclLog& log, Json request, const Presets& presets, std::vector<Note>& notes) {
+  if (request.is_object()) LogRequest(log, request, notes).add(presets);
+  return request;
+}
+
+}  // namespace wireplan

@@ -1,0 +1,184 @@
+#include "core/text/nccl_log_compare.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <random>
+#include <set>
+
+#include "core/text/import_nccl_log.hpp"
+#include "core/text/plan_json.hpp"
+#include "core/text/render_nccl.hpp"
+#include "tests/support/files.hpp"
+#include "tests/support/plans.hpp"
+
+using namespace wireplan;
+using namespace wireplan::testing;
+
+namespace {
+
+const std::string kData = "tests/data/nccl/";
+
+NcclLog log_of(std::string_view text) {
+  Result<NcclLog> log = read_nccl_log(text);
+  if (!log) FAIL(log.errors()[0].text);
+  return log.value();
+}
+
+NcclBesideLog beside(const std::string& xml, const NcclLog& log, Json request = Json::object()) {
+  request["xml"] = file_text(kData + xml);
+  Result<NcclBesideLog> both = asked_nccl_beside_log(request, log, presets());
+  if (!both) FAIL(both.errors()[0].text);
+  return both.value();
+}
+
+const NcclLogLine* line_of(const NcclBesideLog& both, std::string_view what) {
+  for (const NcclLogLine& l : both.comparison.lines)
+    if (l.what.starts_with(what)) return &l;
+  return nullptr;
+}
+
+bool has_note(const NcclBesideLog& both, std::string_view part) {
+  for (const Note& n : both.comparison.notes)
+    if (n.text.find(part) != std::string::npos) return true;
+  return false;
+}
+
+std::string info(int rank, const std::string& message, const std::string& host = "box") {
+  return host + ":" + std::to_string(100 + rank) + ":" + std::to_string(200 + rank) + " [0] NCCL INFO " + message + "\n";
+}
+
+// Eight ranks of one host, one GPU each; `numbers`: NVML's.
+std::string members(const std::vector<int>& numbers, const std::vector<std::string>& buses = {}) {
+  std::string text;
+  for (std::size_t r = 0; r < numbers.size(); ++r)
+    text += info(static_cast<int>(r), "ncclCommInitRank comm 0x5" + std::to_string(r) + " rank " + std::to_string(r) + " nranks " + std::to_string(numbers.size()) + " cudaDev " + std::to_string(r) + " nvmlDev " +
+                                          std::to_string(numbers[r]) + " busId " + (buses.empty() ? "1000" : buses[r]) + " commId 0x1 - Init START");
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("public logs say what is decided for their machines", "[text][nccl]") {
+  struct {
+    const char* log;
+    const char* xml;
+    const char* request;
+    std::size_t agree;
+    std::set<std::string> differs;  // what, with the reason beside it
+  } rows[] = {
+      {"nccl-tests-307", "logs/rtx-4090-8x-icx.xml", R"({"p2p":"none"})", 7, {}},
+      {"nccl-1358", "logs/pcie-2x-2sock.xml", "{}", 3, {}},
+      {"nccl-1357", "logs/h100-8x-4nic.xml", "{}", 8, {}},
+      // Releases before 2.28 take NVLS from three GPUs of a node on.
+      {"nccl-1189", "logs/h20-2x.xml", "{}", 15, {"nvls channels"}},
+      {"nccl-1189", "logs/h20-2x.xml", R"({"nccl":"2.27.3"})", 16, {}},
+      // The release alone.
+      {"nccl-tests-133", "logs/a800-8x-1nic.xml", "{}", 11, {"NCCL"}},
+      {"nccl-tests-128", "logs/a100-8x-1nic.xml", R"({"gpus":[0,1,4,5]})", 6, {}},
+      {"nccl-1259", "hgx-h100.xml", "{}", 4, {}},
+      {"nccl-tests-100", "logs/hgx-a100-4nic.xml", "{}", 4, {}},
+      {"a100-mesh", "logs/dgx-station-a100.xml", "{}", 6, {}},
+      {"nccl-1646", "hgx-b200.xml", "{}", 4, {}},
+      // An older constant: NVLinks of Volta were planned with 22 GB/s.
+      {"nccl-713", "logs/v100-4x-nv2.xml", "{}", 5, {"ring graph"}},
+      // The search of 2.7 turned the fourth ring by two.
+      {"nccl-601", "logs/eth-4x.xml", "{}", 2, {"ring graph", "ring graph of channel 3"}},
+  };
+  for (const auto& row : rows) {
+    const NcclLog log = log_of(file_text(kData + "logs/" + row.log + ".log"));
+    const NcclBesideLog both = beside(row.xml, log, parse_json(row.request).value());
+    std::set<std::string> differs;
+    for (const NcclLogLine& l : both.comparison.lines) {
+      if (!l.agrees) differs.insert(l.what);
+      CHECK(l.agrees == (l.note.empty() || l.note.find("told from another rank") != std::string::npos));
+    }
+    INFO(row.log << "\n" << dump_json(write_log_comparison(both.comparison)));
+    CHECK(differs == row.differs);
+    CHECK(both.comparison.lines.size() - both.comparison.differ() == row.agree);
+  }
+}
+
+TEST_CASE("the request of a log: GPUs by bus id or number, variables, release", "[text][nccl]") {
+  // hgx-h100.xml: GPU 0 at a0:12.0, then every third bus.
+  const NcclLog by_bus = log_of(members({0, 1, 2}, {"a0015000", "a0012000", "a0018000"}));
+  std::vector<Note> notes;
+  Json request = Json::object();
+  request["xml"] = file_text(kData + "hgx-h100.xml");
+  CHECK(request_of_log(by_bus, request, presets(), notes).at("gpus") == Json::array({0, 1, 2}));  // other buses: by number
+  const NcclLog found = log_of(members({0, 1, 2}, {"a015000", "a012000", "a018000"}));
+  CHECK(request_of_log(found, request, presets(), notes).at("gpus") == Json::array({1, 0, 2}));
+  const NcclLog by_number = log_of(members({6, 4}));
+  CHECK(request_of_log(by_number, request, presets(), notes).at("gpus") == Json::array({6, 4}));
+  request["gpus"] = Json::array({1, 2});
+  CHECK(request_of_log(by_number, request, presets(), notes).at("gpus") == Json::array({1, 2}));
+  CHECK(notes.empty());
+
+  const std::string environment = info(0, "NCCL_ALGO set by environment to Tree,Ring,,NVLS") + info(0, "NCCL_P2P_DISABLE set by environment to 1.") + info(0, "NCCL_IB_GID_INDEX set by environment to 3");
+  const NcclBesideLog both = beside("hgx-h100.xml", log_of(info(0, "NCCL version 2.23.4+cuda12.4") + environment + members({0, 1, 2, 3}) + info(0, "Channel 00/02 : 0 1 2 3") + info(0, "Channel 00 : 0[0] -> 1[1] via SHM/direct/direct")));
+  CHECK(has_note(both, "set by the log and taken into the decision: NCCL_P2P_DISABLE=1"));
+  CHECK(has_note(both, "NCCL_ALGO=Tree,Ring,,NVLS, as the log says, is left out"));
+  CHECK(has_note(both, "compared with 2.27.3"));
+  CHECK(both.answer.release.version == "2.27.3");
+  CHECK(line_of(both, "0 -> 1")->agrees);
+}
+
+TEST_CASE("what differs is named with its usual cause", "[text][nccl]") {
+  const std::string eight = members({0, 1, 2, 3, 4, 5, 6, 7});
+  const auto note = [&](const std::string& text, std::string_view what, Json request = Json::object()) {
+    const NcclBesideLog both = beside("hgx-h100.xml", log_of(eight + text), std::move(request));
+    const NcclLogLine* line = line_of(both, what);
+    return line == nullptr ? std::string("no such line") : line->agrees ? "agrees: " + line->note : line->note;
+  };
+  const std::string counts = info(0, "24 coll channels, 24 collnet channels, 0 nvls channels, 32 p2p channels, 32 p2p channels per peer");
+  CHECK(note(info(0, "Channel 00/24 : 3 4 5 6 7 0 1 2"), "ring") == "agrees: the same ring, told from another rank");
+  CHECK(note(info(0, "Channel 00/24 : 0 2 1 3 4 5 6 7"), "ring").find("CUDA_VISIBLE_DEVICES") != std::string::npos);
+  CHECK(note(info(0, "Channel 30/32 : 0 1 2 3 4 5 6 7"), "ring of channel 30").find("NCCL_MIN_NCHANNELS") != std::string::npos);
+  CHECK(note(info(0, "Channel 00 : 0[0] -> 1[1] via SHM/direct/direct"), "0 -> 1").find("ACS") != std::string::npos);
+  CHECK(note(info(0, "P2P is disabled between connected GPUs 1 and 0.") + info(0, "Channel 00 : 0[0] -> 1[1] via SHM/direct/direct"), "0 -> 1").find("--p2p none") != std::string::npos);
+  CHECK(note(info(0, "Channel 00/0 : 0[0] -> 1[1] [send] via NET/IB/0"), "0 -> 1").find("/dev/shm") != std::string::npos);
+  CHECK(note(counts, "nvls channels").find("fabric manager") != std::string::npos);
+  CHECK(note(counts + "box:100:200 [0] transport/nvls.cc:169 NCCL WARN Failed to bind NVLink SHARP (NVLS) Multicast memory\n", "nvls channels").find("could not be bound, as NCCL warns") != std::string::npos);
+  CHECK(note(counts + info(0, "NCCL_NVLS_ENABLE set by environment to 0."), "nvls channels") == "agrees: ");
+  CHECK(note(info(0, "NCCL_TOPO_FILE set by environment to /etc/topo.xml") + info(0, "Channel 00/24 : 0 2 1 3 4 5 6 7"), "ring").find("NCCL_TOPO_FILE=/etc/topo.xml") != std::string::npos);
+  CHECK(note(info(0, "AllReduce: 4096 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..1}"), "all_reduce") == "agrees: ");
+  CHECK(note(info(0, "TUNER/Plugin: Using tuner plugin nccl_ofi_tuner") + info(0, "AllReduce: 4096 Bytes -> Algo TREE proto SIMPLE channel{Lo..Hi}={0..1}"), "all_reduce").find("tuner plug-in") != std::string::npos);
+  CHECK(note("", "ranks", parse_json(R"({"gpus":[0,1]})").value()).find("another communicator") != std::string::npos);
+
+  // Two hosts on TCP, NICs that cannot reach GPU memory, one NIC of eight.
+  std::string two;
+  for (int r = 0; r < 16; ++r) two += info(r, "comm 0x5" + std::to_string(r) + " rank " + std::to_string(r) + " nranks 16 cudaDev " + std::to_string(r % 8) + " nvmlDev " + std::to_string(r % 8) + " busId 1 - Init COMPLETE", "host" + std::to_string(r / 8));
+  const NcclBesideLog sockets = beside("hgx-h100.xml", log_of(two + info(0, "NET/IB : No device found.") + info(0, "Using network Socket")));
+  CHECK(sockets.answer.request.hosts == 2);
+  CHECK(line_of(sockets, "network")->note.find("no InfiniBand or RoCE device") != std::string::npos);
+  const NcclBesideLog staged = beside("hgx-h100.xml", log_of(two + info(0, "NET/IB : Using [0]mlx5_0:1/IB ; OOB eth0:10.0.0.5<0>") + info(0, "NET/IB : GPU Direct RDMA Disabled for HCA 0 'mlx5_0'") + info(0, "Using network IB") +
+                                                             info(0, "Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0")));
+  CHECK(line_of(staged, "GPU Direct RDMA")->note.find("nvidia_peermem") != std::string::npos);
+  CHECK(line_of(staged, "NICs")->log == "1");
+  CHECK_FALSE(line_of(staged, "0 -> 8")->agrees);
+}
+
+TEST_CASE("a comparison as text and JSON", "[text][nccl]") {
+  const NcclBesideLog both = beside("hgx-h100.xml", log_of(file_text(kData + "logs/nccl-1259.log")));
+  const std::string text = render_nccl(both.answer, RenderFormat::text, &both.comparison);
+  CHECK(text.find("4 of 4 things that the log says agree, 0 differ.") != std::string::npos);
+  CHECK(text.find("Beside the log") < text.find("Paths between GPUs"));
+  const Json j = write_log_comparison(both.comparison);
+  CHECK(j.at("agree") == 4);
+  CHECK(j.at("differ") == 0);
+  CHECK(dump_json_compact(j.at("lines")[1]) == R"({"what":"ring of channel 16","log":"0 1 2 3 4 5 6 7","expected":"0 1 2 3 4 5 6 7","agrees":true,"note":""})");
+}
+
+TEST_CASE("logs that contradict themselves are compared in time and never crash", "[text][nccl]") {
+  const std::string good = file_text(kData + "logs/nccl-1189.log") + file_text(kData + "logs/nccl-1357.log");
+  std::mt19937 random(9);
+  Json request = Json::object();
+  request["xml"] = file_text(kData + "logs/h20-2x.xml");
+  for (int i = 0; i < 400; ++i) {
+    std::string text = good.substr(0, random() % 3 == 0 ? random() % good.size() : good.size());
+    for (unsigned k = 0; k <= random() % 12 && !text.empty(); ++k) text[random() % text.size()] = static_cast<char>(random() % 3 == 0 ? random() : "0123456789 \n[]/->:,"[random() % 19]);
+    const Result<NcclLog> log = read_nccl_log(text);
+    if (!log) continue;
+    const Result<NcclBesideLog> both = asked_nccl_beside_log(request, log.value(), presets());
+    if (both) dump_json(write_log_comparison(both.value().comparison));
+    else CHECK_FALSE(both.errors()[0].text.empty());
+  }
+}
