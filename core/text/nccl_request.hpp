@@ -29,7 +29,7 @@ inline constexpr std::string_view kDefaultNccl = "2.28.9";
 // "01/10", "gpudirect"?: true or false, "rack_nodes"?, "env"?: {NAME: value}, "nccl"?: a release}.
 // Limits: 2 to 4,096 ranks on 1 to 512 hosts, at most 128 of them in one NVLink domain.
 Result<NcclAnswer> asked_nccl(const Json& request, const Presets& presets);
-// The same, but for the decision.
+// The same, but for the decision and what is found about it.
 Result<NcclAnswer> stated_nccl(const Json& request, const Presets& presets);
 
 Json write_nccl(const NcclAnswer& answer);
