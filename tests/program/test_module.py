@@ -80,7 +80,7 @@ def test_an_imported_topology_is_the_program_s(wireplan):
 
 
 NCCL = [  # what is asked of the module, and of the program
-    (["dgx-h100"], ["dgx-h100"]), (["rtx-pro-6000-8x"], ["rtx-pro-6000-8x"]), (["gb200-nvl72"], ["gb200-nvl72"]),
+    (["hgx-h100-80gb"], ["hgx-h100-80gb"]), (["rtx-pro-6000-8x"], ["rtx-pro-6000-8x"]), (["gb200-nvl72", {"nodes": 18, "rack_nodes": 18}], ["gb200-nvl72", "--nodes", "18", "--rack-nodes", "18"]),
     (["dgx-a100-80gb", {"nodes": 4, "gpus": [0, 1, 4, 5], "env": {"NCCL_ALGO": "Ring"}}], ["dgx-a100-80gb", "--nodes", "4", "--gpus", "0,1,4,5", "--env", "NCCL_ALGO=Ring"]),
 ]
 
@@ -92,7 +92,7 @@ def test_what_nccl_decides_is_the_program_s(wireplan):
     for (_, arguments), text in zip(NCCL, texts, strict=True):
         assert text == wireplan("topology", "nccl", *arguments, "--json").out, arguments
     path = next((ROOT / "tests/data").rglob("*.xml"))
-    one, other, refused, both = call(["nccl", *NCCL[3][0]], ["nccl", {"xml": path.read_text("utf-8")}], ["nccl", "mi300x-8x"], ["nccl", {"xml": "<system/>", "cluster": "dgx-h100"}])
+    one, other, refused, both = call(["nccl", *NCCL[3][0]], ["nccl", {"xml": path.read_text("utf-8")}], ["nccl", "mi300x-8x"], ["nccl", {"xml": "<system/>", "cluster": "hgx-h100-80gb"}])
     assert one == wireplan.json("topology", "nccl", *NCCL[3][1])
     assert other == wireplan.json("topology", "nccl", str(path)) and other["rings"]
     assert "NCCL runs on NVIDIA GPUs" in refused["errors"][0]["text"] and both["errors"]
