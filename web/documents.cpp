@@ -169,6 +169,8 @@ std::string state_document(const App& app) {
       .field("explain", s.view.explain)
       .field("asked", s.view.asked);
   out.key("plan").raw(dump_json_compact(write_plan(s.answer.plan)));
+  out.field("nccl", s.known_nccl() ? std::string_view() : s.answer.nccl_request);
+  out.field("nccl_shown", s.view.nccl);
   say_rows(out, s);
   say_panels(out, app.layout);
   return out.field("height", wanted_height(s, app.width)).end_object().take();

@@ -2,13 +2,17 @@
 
 #include <algorithm>
 
+#include "web/panels/nccl_ways.hpp"
 #include "web/panels/panels.hpp"
 
 namespace wireplan {
 
 namespace {
 
-constexpr float kWiring = 226, kWiringMost = 330, kNarrowWiring = 300, kNetwork = 28;
+constexpr float kWiring = 226, kWiringMost = 330, kNarrowWiring = 300, kNarrowChoice = 48, kNetwork = 28;
+
+// What the drawing of NCCL's ways needs beside the wiring itself.
+float nccl_height(const AppState& state, float width, bool touch) { return state.view.nccl ? nccl_choice_height(width, touch) + nccl_facts_height(state, width) : 0; }
 
 // Results from top to bottom. What is left over goes to the drawing, then to the table.
 void place_results(const AppState& state, PageLayout& page) {
@@ -21,13 +25,14 @@ void place_results(const AppState& state, PageLayout& page) {
   const float drawing = std::min(least + spare * 0.7f, kWiringMost);
   page.memory = rest.cut_top(memory);
   if (stacked) {
-    page.wiring = rest.cut_top(least).inset(20, 0);
+    page.wiring = rest.cut_top(least + nccl_height(state, rest.w - 40, false)).inset(20, 0);
     page.wirings = rest.cut_top(wirings).inset(12, 0);
   } else {
-    Rect row = rest.cut_top(std::max(drawing, wirings));
+    const float beside = std::clamp((rest.w - 32) * 0.38f, 250.f, 340.f);
+    Rect row = rest.cut_top(std::max(drawing + nccl_height(state, rest.w - 32 - beside - 24, false), wirings));
     row.cut_left(20);
     row.cut_right(12);
-    page.wirings = row.cut_right(std::clamp(row.w * 0.38f, 250.f, 340.f));
+    page.wirings = row.cut_right(beside);
     row.cut_right(24);
     page.wiring = row;
   }
@@ -41,7 +46,8 @@ void place_flow(const AppState& state, PageLayout& page) {
   Rect rest = page.centre;
   page.memory = rest.cut_top(memory_height(state, rest.w, true));
   page.moments = rest.cut_top(moments_height(state, true));
-  page.wiring = rest.cut_top(kNarrowWiring).inset(16, 0);
+  const bool has_choice = total_gpus(state.answer.plan.cluster) > 1;
+  page.wiring = rest.cut_top(kNarrowWiring + (has_choice ? kNarrowChoice : 0) + nccl_height(state, rest.w - 32, true)).inset(16, 0);
   page.wirings = rest.cut_top(wirings_height(state)).inset(8, 0);
   page.step = rest.cut_top(step_height(state, true));
   page.curves = rest.cut_top(curves_height(state, rest.w, true));

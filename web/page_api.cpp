@@ -91,6 +91,11 @@ const char* page_adopt(const char* kind, const char* json) {
   after(adopted.changed);
   return kept(text, adopted_document(adopted));
 }
+int page_nccl(const char* request, const char* answer) {
+  const bool taken = take_nccl(app().state, text_or_empty(request), text_or_empty(answer));
+  after(taken);
+  return taken ? 1 : 0;
+}
 void page_undo() { after(undo(app().state)); }
 void page_redo() { after(redo(app().state)); }
 

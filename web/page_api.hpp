@@ -14,6 +14,7 @@ extern "C" {
 [[gnu::used]] const char* page_words();
 [[gnu::used]] void page_edit(const char* path, const char* value);
 [[gnu::used]] const char* page_adopt(const char* kind, const char* json);
+[[gnu::used]] int page_nccl(const char* request, const char* answer);
 [[gnu::used]] void page_undo();
 [[gnu::used]] void page_redo();
 [[gnu::used]] void page_reset();

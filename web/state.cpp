@@ -142,10 +142,12 @@ void evaluate(AppState& state) {
   a.wirings = wiring_alternatives(a.plan, state.constants);
   a.recipes = recipe_alternatives(a.plan, state.constants);
   a.lines = memory_timeline(a.plan, a.estimate);
-  a.graph = prepare(a.plan.cluster, state.constants.links).graph;
+  a.wiring = prepare(a.plan.cluster, state.constants.links);
+  a.graph = a.wiring.graph;
   a.sentence = sentence_in(state.words, a.plan, a.estimate, state.view.unit);
   choose_shown(state, shown);
   a.mapping.reset();
+  a.nccl_request = state.view.nccl ? nccl_request(a.plan.cluster) : "";
   explain_shown(state);
 }
 
@@ -251,6 +253,12 @@ bool edit_view(AppState& state, std::string_view key, const std::string& value) 
     view.explain = value, view.asked = true;
   else if (key == "shown")
     view.shown = value;
+  else if (key == "wires")
+    view.nccl = value == "nccl";
+  else if (key == "nccl_graph")
+    view.nccl_graph = value, view.nccl_picture = 0;
+  else if (key == "nccl_picture")
+    view.nccl_picture = std::max(0, std::atoi(value.c_str()));
   else if (key == "stage")
     view.stage = std::atoi(value.c_str());
   else if (key == "section")
@@ -258,6 +266,7 @@ bool edit_view(AppState& state, std::string_view key, const std::string& value) 
   else
     return false;
   if (key == "unit") speak(state, view.language);
+  if (key == "wires") state.answer.nccl_request = view.nccl ? nccl_request(state.answer.plan.cluster) : "";
   if (key == "explain") {
     explain_shown(state);
     // A row of communication that is asked about is also drawn.
@@ -336,6 +345,16 @@ bool find_mapping(AppState& state) {
   if (a.plan.cluster.gpus_per_node > kMostGpus) return false;
   a.mapping = best_placement(a.plan, state.constants);
   return a.mapping->is_better;
+}
+
+bool take_nccl(AppState& state, std::string_view request, std::string_view answer) {
+  Answer& a = state.answer;
+  if (request.empty() || request != a.nccl_request || state.known_nccl()) return false;
+  const Result<Json> read = parse_json(answer);
+  state.nccl = nccl_view(a.plan.cluster, std::string(request), read ? read.value() : Json());
+  if (!read) state.nccl.errors = read.errors();
+  state.view.nccl_picture = 0;
+  return true;
 }
 
 Errors take_document(AppState& state, Json document) {

@@ -11,9 +11,11 @@
 #include "core/answer/explain.hpp"
 #include "core/answer/placement.hpp"
 #include "core/answer/timeline.hpp"
+#include "core/cost/wiring.hpp"
 #include "core/text/presets.hpp"
 #include "web/catalogue.hpp"
 #include "web/chart.hpp"
+#include "web/nccl_view.hpp"
 #include "web/ui.hpp"
 
 namespace wireplan {
@@ -27,6 +29,9 @@ struct ViewState {
   bool asked = false;  // the reader asked for that number: then it may cover results where there is no room beside them
   int stage = -1;      // pipeline stage whose memory is drawn over time; -1: the fullest
   std::string section;  // of the inputs, where they are folded into a strip
+  bool nccl = false;    // the wiring shows what NCCL builds, not what the plan loads
+  std::string nccl_graph = "ring";  // of its graphs: ring, tree, nvls
+  int nccl_picture = 0;             // of the graph's
   std::string shown;    // what wiring and curves are drawn for, a key of chart_choices(); "": what is waited for most
 };
 
@@ -36,12 +41,14 @@ struct Answer {
   Estimate estimate;
   std::vector<Alternative> shardings, wirings, recipes;
   std::vector<MemoryLine> lines;  // one per pipeline stage
+  PreparedCluster wiring;
   WiringGraph graph;
   std::vector<SentencePiece> sentence;
   std::optional<Explanation> explanation;
   int shown_message = -1;  // row of communication that the wiring is drawn for
   CollectiveChart chart;
   std::optional<PlacementAnswer> mapping;  // the best one, once find_mapping() has looked for it
+  std::string nccl_request;  // what to ask the module, "" when the reader does not want to know
 };
 
 struct AppState {
@@ -53,10 +60,13 @@ struct AppState {
   Json document;  // the plan as edited, possibly wrong
   Errors errors;  // what is wrong with it
   Answer answer;  // of the last document without errors
+  NcclView nccl;  // the last that came
   std::vector<Json> history;
   std::size_t moment = 0;  // index into history
 
   bool is_stale() const { return !errors.empty(); }
+  // What NCCL decides on the plan's cluster, once it is known and while it is wanted.
+  const NcclView* known_nccl() const { return !answer.nccl_request.empty() && nccl.request == answer.nccl_request ? &nccl : nullptr; }
 };
 
 // Reads constants and the scenario or link to begin with.
@@ -69,6 +79,8 @@ bool apply(AppState& state, const Edit& edit);
 Errors take_document(AppState& state, Json document);
 // Looks for the best mapping of ranks to GPUs, once for an answer: for when nothing else waits. True when it found a better one.
 bool find_mapping(AppState& state);
+// The module's answer to a request for NCCL's decisions. False when nobody waits for it any more.
+bool take_nccl(AppState& state, std::string_view request, std::string_view answer);
 bool undo(AppState& state);
 bool redo(AppState& state);
 void reset(AppState& state);

@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "core/answer/explain.hpp"
+#include "web/nccl_words.hpp"
 
 namespace wireplan {
 
@@ -246,6 +247,7 @@ std::vector<Row> result_rows(const AppState& state) {
     say("memory.timeline", line_text(state));
   }
   add_chart(rows, state);
+  add_nccl(rows, state);
   return rows;
 }
 

@@ -18,6 +18,8 @@ extern "C" {
      collectives  {"cluster":CLUSTER, "op":"all_reduce|...|all", "sizes":[bytes,...] or {"begin","end","factor" or "step"},
                   "gpus":[...] or "per_node", "nodes", "dtype", "redop"} -> predicted times and bandwidths by size
      topology     {"cluster":CLUSTER, "gpus":[...]} -> chips, links, ways between GPUs, rings
+     nccl         {"cluster":CLUSTER or "xml":"<an NCCL topology file>", "nodes", "gpus":[...], "p2p", "gpudirect", "rack_nodes",
+                  "env":{"NCCL_ALGO":...}, "nccl":"2.28.9"} -> what NCCL decides there (wireplan.nccl/1)
      presets      {} -> all kinds; {"kind":"models"} -> {"kind","presets":[{"id","name",...}]}; with "id": that document
      parse_link   {"link":"#v=1&..."} -> {"plan","view","notes"}
      format_link  STATED -> {"link"}

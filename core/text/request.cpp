@@ -11,6 +11,7 @@
 #include "core/text/import_request.hpp"
 #include "core/text/import_topology.hpp"
 #include "core/text/link.hpp"
+#include "core/text/nccl_request.hpp"
 #include "core/text/placement_text.hpp"
 #include "core/text/plan_json.hpp"
 #include "core/text/preset_list.hpp"
@@ -228,6 +229,12 @@ Result<Json> answer_topology(const Json& request, const Presets& presets) {
   return write_topology(asked.value());
 }
 
+Result<Json> answer_nccl(const Json& request, const Presets& presets) {
+  Result<NcclAnswer> asked = asked_nccl(request, presets);
+  if (!asked) return asked.errors();
+  return write_nccl(asked.value());
+}
+
 Result<Json> answer_presets(const Json& request, const Presets& presets) {
   if (Errors errors = unknown_keys(request, {"kind", "id"}); !errors.empty()) return errors;
   if (!request.contains("kind")) return preset_kinds(presets);
@@ -349,11 +356,12 @@ Result<Json> answer(std::string_view command, const Json& request, const Presets
   if (command == "format_link") return answer_format_link(request, presets);
   if (command == "collectives") return answer_collectives(request, presets);
   if (command == "topology") return answer_topology(request, presets);
+  if (command == "nccl") return answer_nccl(request, presets);
   if (command == "import_nccl_tests") return answer_import_nccl_tests(request);
   if (command == "import_nccl_log") return answer_import_nccl_log(request, presets);
   if (command == "import_topology") return answer_import_topology(request, presets);
 
-  constexpr std::string_view names = "estimate | explain | compare | placement | render | collectives | topology | presets | parse_link | format_link | import_topology | import_nccl_tests | import_nccl_log";
+  constexpr std::string_view names = "estimate | explain | compare | placement | render | collectives | topology | nccl | presets | parse_link | format_link | import_topology | import_nccl_tests | import_nccl_log";
   const bool needs_constants = command == "estimate" || command == "explain" || command == "compare" || command == "placement" || command == "render";
   if (!needs_constants)
     return Error{"", value_text(Json(command)), std::string(names), "there is no command " + value_text(Json(command)) + "; the commands are " + std::string(names)};

@@ -9,8 +9,8 @@ SHELL = 40_000
 
 
 def sizes(site):
-    """Compressed bytes of everything a first visit of index.html loads. What reads pasted texts comes when it is asked for."""
-    names = ["index.html", "page.css", "app.mjs", "app.wasm", *sorted(p.name for p in site.glob("*.mjs") if p.name not in ("app.mjs", "wireplan.mjs", "paste.mjs"))]
+    """Compressed bytes of everything a first visit of index.html loads. What reads pasted texts, and what asks about NCCL, comes when it is wanted."""
+    names = ["index.html", "page.css", "app.mjs", "app.wasm", *sorted(p.name for p in site.glob("*.mjs") if p.name not in ("app.mjs", "wireplan.mjs", "paste.mjs", "nccl.mjs"))]
     return {name: len(brotli.compress((site / name).read_bytes())) for name in names}
 
 

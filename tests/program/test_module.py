@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(
     not (SITE / "wireplan.mjs").exists() or not shutil.which("node"), reason="no module was built, or no node to run it")
 
 EXPORTS = set(
-    "ready version estimate compare search explain placement collectives topology presets parseLink formatLink importTopology importNcclTests importConfig"
+    "ready version estimate compare search explain placement collectives topology nccl presets parseLink formatLink importTopology importNcclTests importConfig"
     " toText toMarkdown toCsv".split())
 
 
@@ -77,6 +77,25 @@ def test_an_imported_topology_is_the_program_s(wireplan):
     assert plain == wireplan.json("topology", "import", str(path))
     assert hinted == wireplan.json("topology", "import", str(path), "--gpu", "h200-141gb-sxm", "--network", "infiniband-8x400")
     assert "no topology" in refused["errors"][0]["text"]
+
+
+NCCL = [  # what is asked of the module, and of the program
+    (["hgx-h100-80gb"], ["hgx-h100-80gb"]), (["rtx-pro-6000-8x"], ["rtx-pro-6000-8x"]), (["gb200-nvl72", {"nodes": 18, "rack_nodes": 18}], ["gb200-nvl72", "--nodes", "18", "--rack-nodes", "18"]),
+    (["dgx-a100-80gb", {"nodes": 4, "gpus": [0, 1, 4, 5], "env": {"NCCL_ALGO": "Ring"}}], ["dgx-a100-80gb", "--nodes", "4", "--gpus", "0,1,4,5", "--env", "NCCL_ALGO=Ring"]),
+]
+
+
+def test_what_nccl_decides_is_the_program_s(wireplan):
+    """A rack of 72 GPUs, where the search goes deepest, on the module's small stack; and a topology file."""
+    requests = [{"cluster": cluster, **(options[0] if options else {})} for (cluster, *options), _ in NCCL]
+    texts = node("raw.mjs", LOADER, [("nccl", json.dumps(r)) for r in requests])
+    for (_, arguments), text in zip(NCCL, texts, strict=True):
+        assert text == wireplan("topology", "nccl", *arguments, "--json").out, arguments
+    path = next((ROOT / "tests/data").rglob("*.xml"))
+    one, other, refused, both = call(["nccl", *NCCL[3][0]], ["nccl", {"xml": path.read_text("utf-8")}], ["nccl", "mi300x-8x"], ["nccl", {"xml": "<system/>", "cluster": "hgx-h100-80gb"}])
+    assert one == wireplan.json("topology", "nccl", *NCCL[3][1])
+    assert other == wireplan.json("topology", "nccl", str(path)) and other["rings"]
+    assert "NCCL runs on NVIDIA GPUs" in refused["errors"][0]["text"] and both["errors"]
 
 
 def test_texts_are_those_of_the_program(wireplan, fsdp):

@@ -89,6 +89,12 @@ export const collectives = (request) => call("collectives", request);
 /** A machine's chips and links, the way between any two GPUs, and what a ring over them (or over {gpus}) reaches. */
 export const topology = (cluster, { gpus } = {}) => call("topology", { cluster, gpus });
 
+/**
+ * What NCCL decides on a machine: graphs, rings, trees, channels, algorithm and protocol by size. A cluster as above, or {xml: the text of
+ * an NCCL topology file}; {nodes, gpus, p2p, gpudirect, rack_nodes, env: {NCCL_ALGO: "Ring"}, nccl: "2.28.9"}.
+ */
+export const nccl = (cluster, options) => call("nccl", { ...options, ...(typeof cluster === "object" && cluster?.xml !== undefined ? cluster : { cluster }) });
+
 /** All kinds; the presets of one kind; or one preset as it is written. */
 export const presets = (kind, id) => call("presets", { kind, id });
 

@@ -312,6 +312,56 @@ export interface Topology {
   assumed: Assumed;
 }
 
+/** What NCCL reads beside the machine. */
+export interface NcclOptions {
+  /** So many hosts like this one. */
+  nodes?: number;
+  /** GPUs of each host, in the order of ranks. */
+  gpus?: number[];
+  /** "all", "none", or a row of 0 and 1 for each GPU, with / between. */
+  p2p?: string;
+  gpudirect?: boolean;
+  rack_nodes?: number;
+  env?: Record<string, string>;
+  /** A release; left out: 2.28.9. */
+  nccl?: string;
+}
+type NcclPath = "LOC" | "NVL" | "NVB" | "C2C" | "PIX" | "PXB" | "P2C" | "PXN" | "PHB" | "SYS" | "NET" | "DIS";
+export interface Nccl {
+  schema: "wireplan.nccl/1";
+  nccl: string;
+  ranks: number;
+  nccl_nodes: number;
+  paths: { gpus: number[]; types: NcclPath[][]; bytes_per_s: number[][]; transport: string[][] };
+  graphs: {
+    kind: "ring" | "tree" | "nvls";
+    pattern: string;
+    channels: number;
+    intra_bytes_per_s: number;
+    inter_bytes_per_s: number;
+    intra_type: NcclPath;
+    inter_type: NcclPath;
+    cross_nic: number;
+    same_channels: number;
+    /** GPUs by channel; null for nvls, which has heads. */
+    order: number[][] | null;
+    heads?: number[];
+    nets?: [into: number, out: number][];
+  }[];
+  channels: { coll: number; nvls: number; p2p: number; p2p_per_peer: number };
+  ring_limit: { from: number | string; to: number | string; link: string; bytes_per_s: number; uses: number; filled: number } | null;
+  rings: { channels: number[]; order: number[] }[];
+  trees: { channels: number[]; parent: number[] }[];
+  /** By operation and "algorithm/protocol". */
+  tuning: Record<string, Record<string, [latency_s: number, bytes_per_s: number]>>;
+  choices: {
+    op: Operation;
+    points: [size_bytes: number, algorithm: string, protocol: string, time_s: number, max_channels: number, threads: number, channels: number][];
+    switches: [size_bytes: number, algorithm: string, protocol: string][];
+  }[];
+  assumed: Assumed;
+}
+
 export interface TextOptions {
   /** Unit of memory; left out: as the scenario or link asks, else GiB. */
   unit?: "GB" | "GiB";
@@ -328,6 +378,7 @@ export function placement(plan: Stated, options?: { gpus?: number }): Placement 
 export function explain(plan: Stated, path: string): Explanation | Errors;
 export function collectives(request: CollectivesRequest): Collectives | Errors;
 export function topology(cluster: StatedCluster, options?: { gpus?: number[] }): Topology | Errors;
+export function nccl(cluster: StatedCluster | { xml: string }, options?: NcclOptions): Nccl | Errors;
 export function presets(): PresetKinds;
 export function presets(kind: string): PresetList | Errors;
 export function presets(kind: string, id: string): Record<string, unknown> | Errors;

@@ -130,6 +130,33 @@ void draw_joints(const Plot& p, const CollectiveChart& c) {
   }
 }
 
+// Where NCCL itself switches, by its own cost model: a line and what changes, below the curve or, where that is low, above.
+void draw_switches(const Plot& p, const CollectiveChart& c, const std::vector<NcclView::Way>& ways) {
+  constexpr std::size_t kRows = 3;
+  constexpr float kPitch = 14;
+  Ui& ui = p.ui;
+  std::array<float, 2 * kRows> taken;
+  taken.fill(p.r.x);
+  for (std::size_t i = 1; i < ways.size(); ++i) {
+    const Bytes size(ways[i].size);
+    if (!is_within(size)) continue;
+    const float x = std::floor(p.x(size)) + 0.5f;
+    dashed_line(ui, {x, p.r.y}, {x, p.r.bottom()}, ui.colors->focus, 2, 3);
+    ui.mark("curve.switch." + std::to_string(i), {x - 1, p.r.y, 3, p.r.h});
+    const std::string label = nccl_switch_text(ways[i - 1], ways[i]);
+    const float w = text_width(ui, label, tick_style(ui)), left = x + w + 8 > p.r.right() ? x - w - 5 : x + 5;
+    const CollectiveChart::Point* under = c.at(size);
+    const bool below = under && p.y(under->low) < p.r.bottom() - kPitch * (kRows + 1);
+    for (std::size_t row = 0; row < kRows; ++row) {
+      float& end = taken[below ? row : kRows + row];
+      if (left < end) continue;
+      text(ui, left, below ? p.r.bottom() - 10 - kPitch * static_cast<float>(row) : p.r.y + 26 + kPitch * static_cast<float>(row), label, tick_style(ui).in(ui.colors->focus));
+      end = left + w + 8;
+      break;
+    }
+  }
+}
+
 void draw_others(const Plot& p, const CollectiveChart& c) {
   Ui& ui = p.ui;
   const std::array<ImU32, 3> colors = {ui.colors->params, ui.colors->acts, ui.colors->load};
@@ -186,7 +213,7 @@ std::string way_text(const Ui& ui, const CollectiveCall& call) {
                                       {"p", kProtocols[static_cast<std::size_t>(call.protocol)]}});
 }
 
-void draw_curve_plot(Ui& ui, const CollectiveChart& chart, const Rect& area) {
+void draw_curve_plot(Ui& ui, const CollectiveChart& chart, const std::vector<NcclView::Way>* nccl, const Rect& area) {
   Plot p{ui, area};
   p.r.cut_left(kLeft);
   p.r.cut_top(kTop);
@@ -197,7 +224,10 @@ void draw_curve_plot(Ui& ui, const CollectiveChart& chart, const Rect& area) {
   for (const auto& piece : chart.predicted) draw_band(p, piece, faded(ui.colors->exposed, 0.14f));
   draw_others(p, chart);
   for (const auto& piece : chart.predicted) draw_line(p, piece, ui.colors->exposed, 3);
-  draw_joints(p, chart);
+  if (nccl)
+    draw_switches(p, chart, *nccl);
+  else
+    draw_joints(p, chart);
   draw_sent(p, chart);
   draw_measured(p, chart);
   draw_reading(p, chart);

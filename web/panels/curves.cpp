@@ -85,6 +85,12 @@ void draw_measurements(Ui& ui, const CollectiveChart& chart, const Rect& area) {
   if (chart.worst_error > 0) text(ui, area.x, y + 13, errors_text(*ui.words, chart), label_style(ui), Align::left, area.w);
 }
 
+// NCCL's own choices, where it was asked about the group that is shown: all GPUs of the cluster.
+const std::vector<NcclView::Way>* nccl_ways(const AppState& state) {
+  const NcclView* nccl = state.known_nccl();
+  return nccl && nccl->ranks == state.answer.chart.ranks ? nccl->ways_of(name_of(state.answer.chart.collective)) : nullptr;
+}
+
 bool is_wide(const Rect& area) { return area.w >= 720; }
 
 float table_height(const CollectiveChart& chart, bool touch) {
@@ -124,7 +130,7 @@ Edit draw_curves(Ui& ui, const AppState& state, const Rect& area) {
   const bool beside = !chart.measured.empty() && is_wide(rest);
   const Rect table = beside ? rest.cut_right(kTable) : Rect{};
   if (beside) rest.cut_right(24);
-  draw_curve_plot(ui, chart, rest.cut_top(kPlot));
+  draw_curve_plot(ui, chart, nccl_ways(state), rest.cut_top(kPlot));
   draw_foot(ui, chart, rest.cut_top(kLegend));
   if (beside)
     draw_measurements(ui, chart, table);

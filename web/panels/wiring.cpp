@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "core/cost/wiring_rates.hpp"
+#include "web/panels/nccl_ways.hpp"
 #include "web/panels/panels.hpp"
 #include "web/panels/wiring_picture.hpp"
 #include "web/values.hpp"
@@ -11,7 +12,7 @@ namespace wireplan {
 
 namespace {
 
-constexpr float kStrip = 42;
+constexpr float kStrip = 42, kTouchRow = 48;
 
 std::size_t index(int i) { return static_cast<std::size_t>(i); }
 
@@ -35,7 +36,8 @@ struct Scene {
     backward.resize(graph.links.size());
     used.resize(graph.links.size());
     flows.resize(graph.links.size());
-    if (state.answer.shown_message < 0) return;
+    if (state.view.nccl) pale = is_bottleneck = false;
+    if (state.view.nccl || state.answer.shown_message < 0) return;
     const MessageCost& shown = e.cost.messages[index(state.answer.shown_message)];
     ring = &shown.ring;
     collective = shown.message.collective;
@@ -294,6 +296,13 @@ Edit draw_proposal(Ui& ui, const PlacementAnswer& mapping, const Rect& area) {
   return clicked || p.clicked ? Edit{"mapping", "best"} : Edit{};
 }
 
+// What is shown of the wiring: the load of the plan, or what NCCL builds.
+Edit draw_view_choice(Ui& ui, const AppState& state, const Rect& area) {
+  const std::vector<Segment> views = {{"load", ui.word("wire.view.load")}, {"nccl", "NCCL"}};
+  const std::string_view picked = segments(ui, "wiring.view", area, views, state.view.nccl ? "nccl" : "load", label_style(ui));
+  return picked.empty() ? Edit{} : Edit{"view.wires", std::string(picked)};
+}
+
 }  // namespace
 
 Edit draw_wiring(Ui& ui, const AppState& state, const Rect& area) {
@@ -301,21 +310,40 @@ Edit draw_wiring(Ui& ui, const AppState& state, const Rect& area) {
   const Scene s(state);
   const float title = text(ui, area.x, area.y + 20, ui.word("wire.title"), title_style(ui));
   std::string sub;
-  if (state.answer.shown_message >= 0) {
+  if (state.view.nccl) {
+    const NcclView* nccl = state.known_nccl();
+    if (nccl && nccl->errors.empty()) sub = ui.words->fill("nccl.sub", {{"v", nccl->release}, {"n", format_count(nccl->ranks)}});
+  } else if (state.answer.shown_message >= 0) {
     const CommunicationRow& row = state.answer.estimate.communication[index(state.answer.shown_message)];
     sub = ui.words->fill("wire.sub", {{"s", std::string(row.name)}, {"n", std::to_string(row.ranks)}});
   }
   if (s.pale) sub = std::string(ui.word("if_it_fitted")) + (sub.empty() ? "" : " · ") + sub;
   const bool narrow = area.w < 400;
-  text(ui, narrow ? area.x : area.x + title + 12, area.y + (narrow ? 42.f : 20.f), sub, label_style(ui), Align::left,
-       narrow ? area.w : area.w - title - 12);
-
   Rect drawing = area;
   drawing.cut_top(narrow ? 56 : 38);
+  float taken = 0;  // of the line that `sub` stands on
+  if (total_gpus(s.plan.cluster) > 1) {
+    const float wide = text_width(ui, ui.word("wire.view.load"), label_style(ui)) + text_width(ui, "NCCL", label_style(ui)) + 44;
+    const bool beside_title = title + wide + 12 <= area.w;
+    Rect choice{area.right() - wide, area.y + (beside_title ? 8.f : 30.f), wide, 24};
+    if (ui.touch) {
+      choice = drawing.cut_top(kTouchRow);
+      choice.h = 44;
+    } else if (!narrow || !beside_title) {
+      taken = wide + 12;
+    }
+    if (Edit next = draw_view_choice(ui, state, choice)) edit = std::move(next);
+  }
+  text(ui, narrow ? area.x : area.x + title + 12, area.y + (narrow ? 42.f : 20.f), sub, label_style(ui), Align::left,
+       (narrow ? area.w : area.w - title - 12) - taken);
+  if (state.view.nccl) {
+    if (Edit next = draw_nccl_choice(ui, state, drawing.cut_top(nccl_choice_height(area.w, ui.touch)))) edit = std::move(next);
+    draw_nccl_facts(ui, state, drawing.cut_bottom(nccl_facts_height(state, area.w)));
+  }
   drawing.cut_bottom(8);
-  if (const PlacementAnswer* mapping = proposal_of(state))
+  if (const PlacementAnswer* mapping = proposal_of(state); mapping && !state.view.nccl)
     if (Edit next = draw_proposal(ui, *mapping, drawing.cut_bottom(ui.touch ? 46.f : 34.f))) edit = std::move(next);
-  const Rect strip = drawing.cut_bottom(kStrip).inset(0, 2);
+  const Rect strip = drawing.cut_bottom(state.view.nccl ? 0 : kStrip).inset(0, 2);
   const bool has_network = s.plan.cluster.nodes > 1;
   const Rect network = has_network ? drawing.cut_top(22) : Rect{};
   if (has_network) drawing.cut_top(6);
@@ -334,6 +362,7 @@ Edit draw_wiring(Ui& ui, const AppState& state, const Rect& area) {
   }
   if (has_network) draw_network(ui, s, network);
   for (const Ground& g : picture.grounds) draw_ground(ui, s, g);
+  if (state.view.nccl) draw_ways_out(ui, state, picture, network);
   for (const PlacedLink& p : picture.links)
     if (Edit next = draw_link(ui, s, p)) edit = std::move(next);
   const MemoryAnswer& m = state.answer.estimate.memory;
@@ -342,7 +371,9 @@ Edit draw_wiring(Ui& ui, const AppState& state, const Rect& area) {
     if (picture.chips[i].w > 0) draw_chip(ui, s, static_cast<int>(i), picture.chips[i], memory_share);
   if (s.ring && s.ring->uses_host_memory) draw_host_memory(ui, s, picture);
   draw_link_labels(ui, s, picture);
-  if (called_out)
+  if (state.view.nccl)
+    draw_ways(ui, state, picture);
+  else if (called_out)
     draw_callout(ui, s, *called_out, picture.between);
   else
     draw_strip(ui, s, strip);

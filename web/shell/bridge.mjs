@@ -27,6 +27,7 @@ export async function startApp(canvas, link, hooks, guard) {
     open: (link) => call("page_open", "number", link) !== 0,
     edit: (path, value) => call("page_edit", null, path, String(value)),
     adopt: (kind, json) => read("page_adopt", null, kind, json),
+    nccl: (request, answer) => call("page_nccl", "number", request, answer) !== 0,
     undo: () => call("page_undo", null),
     redo: () => call("page_redo", null),
     view: (key, value) => call("page_view", null, key, value),

@@ -55,6 +55,8 @@ function show() {
   for (const button of $$("[data-unit]")) button.setAttribute("aria-pressed", String(button.dataset.unit === state.unit));
   for (const button of $$('[data-do="undo"]')) button.disabled = !state.can_undo;
   for (const button of $$('[data-do="redo"]')) button.disabled = !state.can_redo;
+  for (const button of $$('[data-do="nccl"]')) button.setAttribute("aria-pressed", String(state.nccl_shown));
+  askNccl(state.nccl);
   const summary = $("#summary");
   if (summary) set(summary, state.summary ?? "");
   canvas.setAttribute("aria-label", `${word("drawn", "The plan, drawn. The form and the table hold the same numbers.")} ${sentence(state.answer)}`);
@@ -108,6 +110,17 @@ async function dropped(event) {
   if (app && files.length) await paste(await Promise.all(files.map((file) => file.slice(0, 4_000_001).text())));
 }
 
+// What NCCL decides comes from the module, when a reader first asks for it.
+let asked = "";
+async function askNccl(request) {
+  if (!request || request === asked) return;
+  asked = request;
+  const { answer } = await import("./nccl.mjs");
+  const said = await answer(request);
+  if (asked === request) asked = "";
+  app.nccl(request, said);
+}
+
 // Says it in the button's own place for a moment, and to screen readers.
 const resting = new WeakMap();
 function said(button, words) {
@@ -132,6 +145,7 @@ const ACTIONS = {
   },
   done: () => form.close(),
   paste: () => paste(),
+  nccl: () => app.view("wires", state.nccl_shown ? "load" : "nccl"),
 };
 
 document.addEventListener("click", async (event) => {
