@@ -115,6 +115,7 @@ int run_accuracy(const Options& options, const Presets& presets) {
     if (!published) return print_errors(published.errors(), options.json);
     for (Run& run : published.value().runs)
       if (run.collective) fitted.runs.push_back(std::move(*run.collective));
+    share_plans(fitted.runs, constants.value().links);
   }
   const Accuracy found = accuracy(std::move(runs.value()), constants.value(), fitted);
   return options.json ? print_document(write_accuracy(found, left_out)) : print(render_accuracy(found, left_out, options.format), kDone);

@@ -154,6 +154,7 @@ std::vector<Constant> constants_of(LinkConstants::Class& c) {
   add(c.fill.value, 0.5);
   add(c.fill_per_step.value, 0.5);
   add(c.low_latency_share, 0.3);
+  add(c.low_latency_channel.value, 0.5);
   add(c.all_to_all_efficiency, 0.2);
   add(c.all_to_all_fill.value, 0.7);
   add(c.all_to_all_low_latency_share, 0.7);

@@ -17,10 +17,12 @@ constexpr std::size_t kKept = 5;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-Subset judged(const PreparedCluster& cluster, const std::vector<int>& gpus) {
+// `planned`: with what NCCL decides for them, which takes too long where many are compared.
+Subset judged(const PreparedCluster& cluster, const std::vector<int>& gpus, bool planned) {
   Subset s;
   s.gpus = gpus;
-  RingOnWiring ring = ring_on_wiring(cluster, single_group(static_cast<int>(gpus.size()), 1, gpus));
+  const GroupShape shape = single_group(static_cast<int>(gpus.size()), 1, gpus);
+  RingOnWiring ring = planned ? ring_on_wiring(cluster, shape) : unplanned_ring(cluster, shape);
   s.bus_bandwidth = ring.bus_bandwidth;
   s.all_to_all_bandwidth = ring.all_to_all_bandwidth;
   s.bottleneck = std::move(ring.bottleneck);
@@ -89,7 +91,7 @@ class Enumeration {
       for (int a : chosen_)
         if (sends_at_most(a) < best_->back().bus_bandwidth.value) return;
     ++rings_;
-    Subset s = judged(cluster_, chosen_);
+    Subset s = judged(cluster_, chosen_, false);
     const auto place = std::find_if(best_->begin(), best_->end(), [&](const Subset& other) { return is_better(s, other); });
     best_->insert(place, std::move(s));
     if (best_->size() > kKept) best_->pop_back();
@@ -115,7 +117,7 @@ std::vector<Subset> grown(const PreparedCluster& cluster, int k) {
     std::vector<int> gpus = nearest_to(cluster, start, std::move(others), at(k));
     sort(gpus);
     if (std::find(seen.begin(), seen.end(), gpus) != seen.end()) continue;
-    best.push_back(judged(cluster, gpus));
+    best.push_back(judged(cluster, gpus, false));
     seen.push_back(std::move(gpus));
   }
   sort(best, is_better);
@@ -163,7 +165,7 @@ Subsets best_subsets(const PreparedCluster& cluster, int k) {
   Subsets subsets;
   std::vector<int> first;
   for (int g = 0; g < std::min(k, cluster.gpus); ++g) first.push_back(g);
-  subsets.first = judged(cluster, first);
+  subsets.first = judged(cluster, first, true);
   subsets.all_equal = cluster.switched;
   if (cluster.switched || k <= 1 || k >= cluster.gpus) {
     subsets.best.push_back(subsets.first);
@@ -173,6 +175,8 @@ Subsets best_subsets(const PreparedCluster& cluster, int k) {
     subsets.exact = false;
     subsets.best = grown(cluster, k);
   }
+  for (Subset& s : subsets.best) s = judged(cluster, std::vector<int>(s.gpus), true);
+  sort(subsets.best, is_better);
   if (is_better(subsets.first, subsets.best.front())) subsets.best.insert(subsets.best.begin(), subsets.first);
   return subsets;
 }

@@ -22,7 +22,7 @@ struct CollectiveParts {
   Seconds network;  // l·(1.6 + log2 N)·p
   Seconds wire;     // V / B
   Seconds copy;     // (S/n) / C
-  Seconds fill;     // F·V / (V + v0); over several nodes that of the network, in the switch A·(n/8)^0.45
+  Seconds fill;     // F; over several nodes that of the network, in the switch A·(n/8)^0.45·V / (V + vs)
   Seconds total() const { return start + network + wire + copy + fill; }
 };
 
@@ -33,16 +33,24 @@ struct CollectiveCall {
   Algorithm algorithm = Algorithm::ring;
   Protocol protocol = Protocol::simple;
   Basis basis = Basis::formula;
+  // Where NCCL's own decision is known: what it expects of the algorithm and protocol it takes.
+  struct Nccl { int channels = 0; Seconds latency, wire; };  // channels that carry something, 0: not known
+  Nccl nccl{};
 };
 
 // k of the formula below, among g GPUs of a node; g < 2: 0.
 double ring_steps(Collective collective, int g);
 
-// The formula alone: the quicker of the algorithms that apply.
-//   one node, ring or direct  T = L0 + h·k + V/B + (S/n)/C + F·V/(V + v0)      v0 = F·B/(1/rho - 1)
+// The formula alone. On one node algorithm, protocol and channels are NCCL's own choice where the ring has a plan:
+//   ring      T = L0 + h·k + V/Bp + (S/n)/C + F    F = a0 + a1·k
+//     LL      Bp = min(rho·B, channels in use · what one carries), F = 0;  LL128  Bp = 0.92·B, F·0.8;  Simple  Bp = B
+//     Simple where NCCL found no ring: twice h, F = 0
+//   NVLS      T = L0 + h·min(k, 14) + A·(n/8)^0.45·V/(V + vs) + V/(e·link)
 //     k = 2(g-1) for all_reduce, 1 for send_recv, 1.5 + 0.35(g-2) for all_to_all, g-1 for the others
-//   one node, NVLS            T = L0 + h·min(k, 14) + A·(n/8)^0.45 + V/(e·link)  all_reduce of 5 and more, NVSwitch of Hopper and later
-//   several nodes             T = L0 + h·k + l·(1.6 + log2 N)·p + V/B + An·(1 + log2 N)/2·p·V/(V + vn)   p = 1 all_reduce, 0.6 others
+// else (all_to_all and send_recv, GPUs of other makers) by one smooth curve, and all_reduce by NVLS where that is quicker:
+//   T = L0 + h·k + V/B + (S/n)/C + F·V/(V + v0)      v0 = F·B/(1/rho - 1)
+// Over several nodes NCCL's choice is shown, but times by it were further from what was measured than
+//   T = L0 + h·k + l·(1.6 + log2 N)·p + V/B + An·(1 + log2 N)/2·p·V/(V + vn)   p = 1 all_reduce, 0.6 others
 //     ring  B = min(W, B inside);  tree (NVLS machines, EFA, TCPXO)  B = min(f·W·c, B inside), c = 1 on two nodes, else 1/2
 //     all_to_all  V/B = S((1-1/N)/(W/g) + ((g-1)/n)/B inside);  scatter, gather: B = min(W·f/(1-1/N), B inside)
 // V = f·S. Source: [nccl-tests-perf] for f, form and constants fitted on [published-nccl-tests] (LinkConstants).

@@ -1,5 +1,6 @@
 // Time of one collective on a laid ring; the formulas stand in collective.hpp.
 #include <algorithm>
+#include <optional>
 
 #include "core/base/math.hpp"
 #include "core/cost/collective.hpp"
@@ -19,6 +20,46 @@ bool goes_one_way(Collective c) {
   return c == Collective::broadcast || c == Collective::reduce || c == Collective::scatter || c == Collective::gather;
 }
 
+std::optional<nccl::Operation> operation_of(Collective c) {
+  switch (c) {
+    case Collective::all_reduce: return nccl::Operation::all_reduce;
+    case Collective::all_gather: return nccl::Operation::all_gather;
+    case Collective::reduce_scatter: return nccl::Operation::reduce_scatter;
+    case Collective::broadcast: return nccl::Operation::broadcast;
+    case Collective::reduce: return nccl::Operation::reduce;
+    default: return std::nullopt;  // NCCL builds them of send and recv
+  }
+}
+
+Algorithm algorithm_of(nccl::Algorithm a) {
+  switch (a) {
+    case nccl::Algorithm::tree: return Algorithm::tree;
+    case nccl::Algorithm::ring: return Algorithm::ring;
+    case nccl::Algorithm::nvls: return Algorithm::nvls;
+    case nccl::Algorithm::nvls_tree: return Algorithm::nvls_tree;
+    case nccl::Algorithm::pat: return Algorithm::pat;
+  }
+  return Algorithm::ring;
+}
+
+// What NCCL takes for a call, where it is known.
+std::optional<nccl::Choice> choice_of(const PreparedCluster& cluster, const RingOnWiring& ring, Collective collective, Bytes size) {
+  const auto operation = operation_of(collective);
+  if (!ring.plan || !operation) return std::nullopt;
+  std::optional<nccl::Algorithm> only;
+  if (const auto& fixed = cluster.switches.algorithm) only = value_named<nccl::Algorithm>(name_of(*fixed));
+  const nccl::Choice choice = nccl::choice_at(*ring.plan, *cluster.constants->nccl, *operation, size.value, only);
+  if (choice.is_none) return std::nullopt;
+  return choice;
+}
+
+void show(const nccl::Choice& choice, const RingOnWiring& ring, Collective collective, Bytes size, CollectiveCall& call) {
+  call.algorithm = algorithm_of(choice.algorithm);
+  call.protocol = static_cast<Protocol>(choice.protocol);
+  const nccl::Decision::Cost& cost = ring.plan->costs[static_cast<std::size_t>(*operation_of(collective))][static_cast<std::size_t>(choice.algorithm)][static_cast<std::size_t>(choice.protocol)];
+  call.nccl = {choice.channels, Seconds(cost.latency_us * 1e-6), size / BytesPerSecond(cost.rate * 1e9)};
+}
+
 struct Asked {
   const PreparedCluster& cluster;
   const RingOnWiring& ring;
@@ -26,6 +67,7 @@ struct Asked {
   int ranks;
   Bytes size, moved;  // S, V
   const Class& row;
+  const std::optional<nccl::Choice>& choice;
 };
 
 // The fill of the bandwidth protocol, F·V/(V + v0); `low_latency` where less than half of it is spent.
@@ -34,6 +76,27 @@ Seconds fill_of(Seconds fill, double share, BytesPerSecond bandwidth, Bytes move
   const Bytes half = bandwidth * fill / (1 / share - 1);
   low_latency = moved < half;
   return fill * (moved / (moved + half));
+}
+
+// Wire and fill by the protocol that NCCL takes.
+void by_protocol(const Asked& a, BytesPerSecond bandwidth, Seconds fill, double steps, CollectiveCall& call) {
+  const Class& c = a.row;
+  const LinkConstants& k = *a.cluster.constants;
+  switch (a.choice->protocol) {
+    case nccl::Protocol::ll: {
+      const BytesPerSecond channels = c.low_latency_channel * a.choice->channels, low = bandwidth * c.low_latency_share;
+      call.parts.wire = a.moved / (channels.value > 0 ? std::min(low, channels) : low);
+      return;
+    }
+    case nccl::Protocol::ll128:
+      call.parts.wire = a.moved / (bandwidth * k.ll128_share);
+      call.parts.fill = fill * k.ll128_fill;
+      return;
+    case nccl::Protocol::simple:
+      if (a.ring.unplanned) call.parts.start += c.hop * (steps * (k.unplanned_hop - 1));
+      else call.parts.fill = fill;
+      return;
+  }
 }
 
 CollectiveCall inside_one_node(const Asked& a) {
@@ -45,17 +108,16 @@ CollectiveCall inside_one_node(const Asked& a) {
   call.parts.start = launch_of(c, a.cluster.cluster->node.gpu) + c.hop * k;
   call.parts.wire = a.moved / bandwidth;
   if (a.collective != Collective::send_recv && c.copy.value > 0) call.parts.copy = a.size / a.ranks / c.copy;
+  const Seconds fill = c.fill + c.fill_per_step * k;
+  if (a.choice) {
+    by_protocol(a, bandwidth, fill, k, call);
+    return call;
+  }
   const bool all_to_all = a.collective == Collective::all_to_all;
   bool low_latency = false;
-  call.parts.fill = fill_of(all_to_all ? c.all_to_all_fill : c.fill + c.fill_per_step * k,
-                            all_to_all ? c.all_to_all_low_latency_share : c.low_latency_share, bandwidth, a.moved, low_latency);
+  call.parts.fill = fill_of(all_to_all ? c.all_to_all_fill : fill, all_to_all ? c.all_to_all_low_latency_share : c.low_latency_share, bandwidth, a.moved, low_latency);
   call.algorithm = is_direct(a.collective) ? Algorithm::direct : Algorithm::ring;
   call.protocol = low_latency ? Protocol::ll : Protocol::simple;
-  if (a.ring.unplanned && a.size.value >= 4096 && call.algorithm == Algorithm::ring) {
-    call.parts.start += c.hop * (k * (a.cluster.constants->unplanned_hop - 1));
-    call.parts.fill = {};
-    call.protocol = Protocol::simple;
-  }
   return call;
 }
 
@@ -64,7 +126,7 @@ CollectiveCall in_the_switch(const Asked& a) {
   const Class& c = a.row;
   const BytesPerSecond link = a.ring.bus_bandwidth / c.efficiency;
   call.parts.start = launch_of(c, a.cluster.cluster->node.gpu) + c.hop * std::min(14.0, ring_steps(a.collective, a.ring.per_node));
-  call.parts.fill = c.nvls_fill * power(a.ranks / 8.0, 0.45);
+  if (a.moved.value > 0) call.parts.fill = c.nvls_fill * power(a.ranks / 8.0, 0.45) * (a.moved / (a.moved + a.cluster.constants->nvls_fill_bytes));
   call.parts.wire = a.moved / (link * c.nvls_efficiency);
   call.algorithm = Algorithm::nvls;
   return call;
@@ -138,11 +200,14 @@ CollectiveCall collective_formula(const PreparedCluster& cluster, const RingOnWi
   CollectiveCall call;
   if (ranks < 2 || ring.class_row < 0 || ring.bus_bandwidth.value <= 0) return call;
   const Class& row = cluster.constants->classes[static_cast<std::size_t>(ring.class_row)];
-  const Asked asked{cluster, ring, collective, ranks, size, bus_factor(collective, ranks) * size, row};
+  const std::optional<nccl::Choice> choice = choice_of(cluster, ring, collective, size);
+  const Asked asked{cluster, ring, collective, ranks, size, bus_factor(collective, ranks) * size, row, choice};
   if (ring.nodes > 1) {
     static constexpr FabricRate kUnknown;
     const FabricRate& fabric = ring.fabric_row >= 0 ? cluster.constants->fabrics[static_cast<std::size_t>(ring.fabric_row)] : kUnknown;
     call = over_several_nodes(asked, fabric, takes_trees(cluster, ring, collective));
+  } else if (choice) {
+    call = choice->algorithm == nccl::Algorithm::nvls && row.nvls_efficiency > 0 ? in_the_switch(asked) : inside_one_node(asked);
   } else {
     call = inside_one_node(asked);
     const bool nvls = collective == Collective::all_reduce && reduces_in_switch(row, cluster.cluster->node.gpu) && cluster.switches.nvls && ranks >= 5 &&
@@ -152,6 +217,7 @@ CollectiveCall collective_formula(const PreparedCluster& cluster, const RingOnWi
       if (in_switch.parts.total() < call.parts.total()) call = in_switch;
     }
   }
+  if (choice) show(*choice, ring, collective, size, call);
   const Node& node = cluster.cluster->node;
   if (node.launch == "single-process") call.parts.start += cluster.constants->launch_per_gpu * std::max(0, std::min(ranks, ring.per_node) - 2);
   call.time = {call.parts.total(), call.parts.total(), call.parts.total()};

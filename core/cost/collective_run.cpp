@@ -1,9 +1,18 @@
 #include "core/cost/collective_run.hpp"
 
+#include "core/cost/nccl/group_plans.hpp"
+
 namespace wireplan {
 
 PreparedCluster prepare(const CollectiveRun& run, const LinkConstants& constants) {
-  return prepare(run.cluster, constants, run.switches);
+  PreparedCluster prepared = prepare(run.cluster, constants, run.switches);
+  if (run.plans) prepared.plans = run.plans;
+  return prepared;
+}
+
+void share_plans(std::vector<CollectiveRun>& runs, const LinkConstants& constants) {
+  for (CollectiveRun& run : runs)
+    if (!run.plans) run.plans = std::make_shared<nccl::GroupPlans>(run.cluster, constants, run.switches);
 }
 
 GroupShape group_of(const CollectiveRun& run) {

@@ -1,6 +1,7 @@
 // Times of calls of a collective on a machine, as somebody measured them.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,12 @@ struct CollectiveRun {
   int gpus = 1, nodes = 1;      // that take part, in all
   CollectiveSwitches switches;  // what its environment decided
   std::vector<MeasuredCurve::Point> points;
+  // What NCCL decides for its groups does not hang on the constants that are tried on it: worked out once, kept by copies.
+  std::shared_ptr<nccl::GroupPlans> plans{};
 };
+
+// Gives runs that have none their `plans`.
+void share_plans(std::vector<CollectiveRun>& runs, const LinkConstants& constants);
 
 // Its cluster made ready, with what its environment decided. Keeps pointers to both arguments.
 PreparedCluster prepare(const CollectiveRun& run, const LinkConstants& constants);

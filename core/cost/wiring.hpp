@@ -14,11 +14,14 @@
 #include <vector>
 
 #include "core/base/units.hpp"
+#include "core/cost/nccl/decision.hpp"
 #include "core/count/groups.hpp"
 #include "core/count/messages.hpp"
 #include "core/describe/cluster.hpp"
 
 namespace wireplan {
+
+namespace nccl { class GroupPlans; }
 
 // What was measured of one operation on one kind of machine, beside the formula.
 struct MeasuredTable {
@@ -46,6 +49,7 @@ struct LinkConstants {
     double efficiency = 1;         // reached share of the planning rate
     double one_way = 1;            // how much faster where traffic runs in one direction only, from one GPU to another
     BytesPerSecond channel;        // what one channel carries, where NCCL may take too few of them; 0: never the limit
+    BytesPerSecond low_latency_channel;  // the same by the LL protocol
     BytesPerSecond copy;           // C: rate at which a rank copies its own block; 0: not counted
     Seconds fill, fill_per_step;   // a0, a1: what filling the pipeline of the bandwidth protocol costs, F = a0 + a1·steps; 0: not counted
     double low_latency_share = 1;  // rho: share of B that the low-latency protocol of small messages reaches
@@ -53,7 +57,7 @@ struct LinkConstants {
     Seconds all_to_all_fill;
     double all_to_all_low_latency_share = 1;
     double nvls_efficiency = 0;    // all-reduce in the switch, in bus bandwidth over the planning rate; 0: the switch cannot
-    Seconds nvls_fill;             // of it, on eight GPUs
+    Seconds nvls_fill;             // of it, on eight GPUs, once V is well past nvls_fill_bytes
   };
   std::vector<Class> classes;
   // NCCL planning rates per link and direction, and data-sheet rates [nccl-topo]: index = generation (NVLink 1..5, PCIe 1..6 at x16).
@@ -62,6 +66,9 @@ struct LinkConstants {
   Seconds launch_per_gpu;                // one process that launches on several GPUs: for every GPU past the second
   double staged_of_pcie = 1;             // without GPUDirect: what a GPU passes to NICs by host memory, of its PCIe link's rate
   double unplanned_hop = 1;              // a ring step where NCCL found no ring, against one of the low-latency protocol
+  double ll128_share = 1, ll128_fill = 1;  // the LL128 protocol's share of B, and of what filling the bandwidth protocol costs
+  Bytes nvls_fill_bytes;                 // V at which half of nvls_fill is spent
+  std::shared_ptr<const nccl::Release> nccl;  // whose decisions groups of NVIDIA GPUs follow; none: nothing decides
   double xgmi_of_nominal = 0.75;         // planned share of an AMD GPU's link
   BytesPerSecond c2c, c2c_nominal;       // Grace to its GPU
   struct Socket {
@@ -126,6 +133,7 @@ struct PreparedCluster {
   const std::string& machine() const { return cluster->node.id; }
   CollectiveSwitches switches;
   std::vector<MeasuredTable> own_tables; // of the cluster's profile
+  std::shared_ptr<nccl::GroupPlans> plans;  // what NCCL decides for its groups, kept from one question to the next
   bool switched = false;                 // every pair of used ones meets in the NVSwitch alone: any subset is as good as any other
   const Route& route(int from, int to) const {
     return routes[static_cast<std::size_t>(from) * static_cast<std::size_t>(gpus) + static_cast<std::size_t>(to)];
@@ -153,8 +161,8 @@ struct RingOnWiring {
   std::vector<LinkLoad> loads;    // every link the groups use (node 0)
   std::vector<int> order;         // GPU indices on node 0 in the order the ring of the first group visits them
   bool uses_host_memory = false;  // copies go through a buffer in host memory: no peer access, or NCCL does not use it so far apart
-  int channels = 0;               // that NCCL takes for a ring over PCIe, 0: not a limit
-  bool unplanned = false;         // NCCL's search found no ring fast enough: rank order and the Simple protocol from 4 KiB
+  std::shared_ptr<const nccl::Decision> plan;  // what NCCL decides for the first group, without rings and trees; none: not known
+  bool unplanned = false;         // NCCL's search found no ring fast enough: rank order, and Simple instead of the LL protocols
 
   // What collective_formula() needs besides.
   BytesPerSecond pair_bandwidth;        // of send_recv between neighbouring ranks, all groups at once
@@ -174,11 +182,12 @@ struct RingOnWiring {
 // Rings are searched like NCCL does ([nccl-search]: widest, then nearest), each half of the traffic runs round in each direction, and
 // rings over direct NVLinks use all parallel links at once. Kind: estimate; how far off
 // a time may be: LinkConstants::bands.
-// Past a host bridge copies go through host memory, unless the group has two GPUs of an AMD host on the node ([nccl-paths], P2P level).
-// A ring over PCIe has four channels where NCCL plans 24 GB/s and more, else two ([nccl-search]); B <= channels · what one carries.
-// Provisional: not NCCL's own search (discrete speeds).
+// Past a host bridge copies go through host memory, unless the group has two GPUs of an AMD host on the node ([nccl-paths], P2P level);
+// there B <= NCCL's channels · what one carries. The order of GPUs is this search's own, without NCCL's discrete speeds.
 // Test: tests/core/cost/wiring_ring_test.cpp.
 RingOnWiring ring_on_wiring(const PreparedCluster& cluster, const GroupShape& shape);
+// The same by the wiring alone, where many groups are compared: without `plan` and what hangs on it.
+RingOnWiring unplanned_ring(const PreparedCluster& cluster, const GroupShape& shape);
 
 // The bandwidth of `ring` that holds for a collective.
 BytesPerSecond bandwidth_of(const RingOnWiring& ring, Collective collective);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <limits>
 
+#include "core/cost/nccl/group_plans.hpp"
 #include "core/cost/wiring_rates.hpp"
 #include "core/cost/wiring_search.hpp"
 
@@ -11,6 +12,8 @@ namespace wireplan {
 namespace {
 
 using Route = PreparedCluster::Route;
+
+constexpr nccl::GBps kLeastPlanned = 1;  // what NCCL plans a channel with where it found no ring: 0.1 GB/s (rule 14 of [nccl-rules])
 
 // Classes of ways inside a node, from fast to slow: the slowest a ring takes times it.
 constexpr std::array<std::string_view, 7> kClasses = {"nvswitch", "mesh", "xgmi", "bridge", "pcie-switch", "pcie-host", "host-memory"};
@@ -96,8 +99,6 @@ class Loads {
   std::array<int, kClasses.size()> row_{};
 };
 
-constexpr int kFirstPcieClass = 4;  // in kClasses; those behind it run over PCIe too
-
 // Hosts that share an NVLink domain; 1 where racks play no role.
 int domain_hosts(const PreparedCluster& cluster) {
   return cluster.switched ? std::max(1, cluster.cluster->rack_nodes) : 1;
@@ -131,21 +132,17 @@ std::string listed(const PreparedCluster& cluster, const std::vector<int>& gpus)
   return text;
 }
 
-// How many channels NCCL takes for a ring over PCIe, and where they are what binds.
-// Source: [nccl-search]; Blackwell's list of speeds ends at 18 GB/s, that of others at 3.
-void count_channels(const PreparedCluster& cluster, const Loads::Tightest& planned, int row, RingOnWiring& ring) {
-  if (planned.link < 0 || row < 0) return;
-  ring.unplanned = planned.rate < (cluster.cluster->node.gpu.architecture.starts_with("Blackwell") ? 18e9 : 3e9);
-  ring.channels = std::max(planned.rate >= 24e9 ? 4 : 2, cluster.switches.min_channels);
-  const BytesPerSecond most = cluster.constants->classes[at(row)].channel * ring.channels;
+// Where copies go through host memory a channel carries so little that NCCL's number of them may bind.
+void limit_by_channels(const PreparedCluster& cluster, const Loads::Tightest& planned, int row, RingOnWiring& ring) {
+  if (planned.link < 0 || row < 0 || !ring.plan) return;
+  const BytesPerSecond most = cluster.constants->classes[at(row)].channel * ring.plan->channels;
   if (most.value <= 0 || most >= ring.bus_bandwidth) return;
   const Link& link = cluster.graph.links[at(planned.link)];
   ring.bus_bandwidth = most;
   ring.bottleneck_rate = link.planned();
   ring.bottleneck_nominal = link.nominal;
   ring.bottleneck_link = planned.link;
-  ring.bottleneck = std::to_string(ring.channels) + " channels, all that NCCL plans past " +
-                    link_name(cluster.graph, link, cluster.cluster->node);
+  ring.bottleneck = std::to_string(ring.plan->channels) + " channels, all that NCCL plans past " + link_name(cluster.graph, link, cluster.cluster->node);
 }
 
 // The part of the ring inside the node (or NVLink domain): orders, loads, bandwidth.
@@ -208,7 +205,7 @@ void lay_rings(const PreparedCluster& cluster, const GroupShape& shape, Loads& l
   } else if (tight.link >= 0) {
     ring.bus_bandwidth = BytesPerSecond(tight.rate);
     name_bottleneck(cluster, tight, ring.uses_host_memory, ring);
-    if (loads.worst_class >= kFirstPcieClass) count_channels(cluster, of_first.planned(), loads.row(loads.worst_class), ring);
+    limit_by_channels(cluster, of_first.planned(), loads.row(loads.worst_class), ring);
   }
   if (loads.missing[0] >= 0) {
     // validate() refuses such graphs; NCCL's last resort is one channel of 0.1 GB/s.
@@ -300,11 +297,11 @@ void add_network(const PreparedCluster& cluster, const GroupShape& shape, RingOn
     for (bool forward : {true, false}) ring.loads.push_back({links[i], forward, static_cast<double>(groups) / static_cast<double>(busy) / hosts});
 }
 
-}  // namespace
-
-RingOnWiring ring_on_wiring(const PreparedCluster& cluster, const GroupShape& shape) {
+RingOnWiring laid_ring(const PreparedCluster& cluster, const GroupShape& shape, std::shared_ptr<const nccl::Decision> plan) {
   RingOnWiring ring;
   if (shape.ranks < 2) return ring;
+  ring.plan = std::move(plan);
+  ring.unplanned = ring.plan && ring.plan->ring.intra < kLeastPlanned;
   const int hosts = std::min(domain_hosts(cluster), std::max(1, shape.nodes));
   ring.per_node = std::min(shape.ranks, std::max(1, shape.per_node) * hosts);
   ring.nodes = (std::max(1, shape.nodes) + hosts - 1) / hosts;
@@ -318,6 +315,14 @@ RingOnWiring ring_on_wiring(const PreparedCluster& cluster, const GroupShape& sh
   if (ring.nodes > 1 && cluster.cluster->network) add_network(cluster, shape, ring);
   return ring;
 }
+
+}  // namespace
+
+RingOnWiring ring_on_wiring(const PreparedCluster& cluster, const GroupShape& shape) {
+  return laid_ring(cluster, shape, cluster.plans ? cluster.plans->of(shape, cluster.switched) : nullptr);
+}
+
+RingOnWiring unplanned_ring(const PreparedCluster& cluster, const GroupShape& shape) { return laid_ring(cluster, shape, nullptr); }
 
 BytesPerSecond bandwidth_of(const RingOnWiring& ring, Collective collective) {
   if (collective == Collective::all_to_all) return ring.all_to_all_bandwidth;

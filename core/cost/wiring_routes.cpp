@@ -4,6 +4,7 @@
 
 #include "core/base/sort.hpp"
 #include "core/cost/measured_tables.hpp"
+#include "core/cost/nccl/group_plans.hpp"
 #include "core/cost/wiring_rates.hpp"
 
 namespace wireplan {
@@ -210,6 +211,7 @@ PreparedCluster prepare(const Cluster& cluster, const LinkConstants& constants, 
   for (int gpu : cluster.gpus) prepared.gpus = std::min(gpus, std::max(prepared.gpus, gpu + 1));
   Routes(cluster, prepared).find_all();
   prepared.lasting = std::make_shared<const WiringGraph>(prepared.graph);
+  prepared.plans = std::make_shared<nccl::GroupPlans>(cluster, constants, switches);
   if (cluster.profile) prepared.own_tables = profile_tables(prepared, *cluster.profile);
   return prepared;
 }

@@ -27,7 +27,7 @@ std::vector<long long> parts_of(std::string_view version) {
 std::string nearest_release(std::string_view logged, const Presets& presets) {
   std::vector<std::string_view> known = presets.ids("nccl");
   std::sort(known.begin(), known.end(), [](std::string_view a, std::string_view b) { return parts_of(a) < parts_of(b); });
-  std::string nearest = known.empty() ? std::string(kDefaultNccl) : std::string(known.front());
+  std::string nearest = known.empty() ? std::string(nccl::kDefaultRelease) : std::string(known.front());
   for (const std::string_view release : known)
     if (parts_of(release) <= parts_of(logged)) nearest = std::string(release);
   return nearest;

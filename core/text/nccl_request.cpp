@@ -227,7 +227,7 @@ Result<NcclAnswer> stated_nccl(const Json& request, const Presets& presets) {
   ReadLog log;
   Reader r(log, request, "");
   NcclAnswer answer;
-  std::string xml, version(kDefaultNccl);
+  std::string xml, version(kDefaultRelease);
   const Json* cluster = r.stated("cluster");
   const bool has_xml = r.read_stated("xml", xml);
   if ((cluster != nullptr) == has_xml) r.fail("cluster", cluster != nullptr ? *cluster : Json(nullptr), "cluster or xml, one of them", "a request names a cluster, or holds the text of an NCCL topology file under xml");

@@ -23,8 +23,6 @@ struct NcclAnswer {
   std::vector<Note> notes;
 };
 
-inline constexpr std::string_view kDefaultNccl = "2.28.9";
-
 // {"cluster": as stated_cluster() takes it, or "xml": the text of an NCCL topology file; "nodes"?, "gpus"?: [index, …], "p2p"?: "all", "none" or rows
 // "01/10", "gpudirect"?: true or false, "rack_nodes"?, "env"?: {NAME: value}, "nccl"?: a release}.
 // Limits: 2 to 4,096 ranks on 1 to 512 hosts, at most 128 of them in one NVLink domain.

@@ -264,7 +264,13 @@ Result<Implementation> Presets::implementation(std::string_view id) const {
   return implementation;
 }
 
-Result<LinkConstants> Presets::expected_links() const { return loaded(*this, "measurements", "links", read_link_constants); }
+Result<LinkConstants> Presets::expected_links() const {
+  auto links = loaded(*this, "measurements", "links", read_link_constants);
+  Result<nccl::Release> release = nccl_release(nccl::kDefaultRelease);
+  if (!release) return release.errors();
+  if (links) links.value().nccl = std::make_shared<const nccl::Release>(std::move(release.value()));
+  return links;
+}
 
 Result<Constants> Presets::constants() const {
   auto links = expected_links();

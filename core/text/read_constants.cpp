@@ -88,6 +88,7 @@ LinkConstants::Class read_class(Reader& r, bool is_fitted) {
   read_constant(r, "all_to_all_fill_s", c.all_to_all_fill);
   read_constant(r, "all_to_all_low_latency_share", c.all_to_all_low_latency_share);
   if (r.has("one_way")) read_constant(r, "one_way", c.one_way);
+  read_constant(r, "low_latency_channel_bytes_per_s", c.low_latency_channel);
   if (r.has("channel_bytes_per_s")) read_constant(r, "channel_bytes_per_s", c.channel);
   if (r.has("nvls_efficiency")) {
     read_constant(r, "nvls_efficiency", c.nvls_efficiency);
@@ -187,6 +188,9 @@ LinkConstants read_link_constants(Reader& r) {
   read_constant(r, "launch_per_gpu_s", k.launch_per_gpu);
   read_constant(r, "staged_of_pcie", k.staged_of_pcie);
   read_constant(r, "unplanned_hop", k.unplanned_hop);
+  read_constant(r, "ll128_share", k.ll128_share);
+  read_constant(r, "ll128_fill", k.ll128_fill);
+  read_constant(r, "nvls_fill_bytes", k.nvls_fill_bytes);
   read_constant(r, "xgmi_of_nominal", k.xgmi_of_nominal);
   read_constant(r, "c2c_bytes_per_s", k.c2c);
   read_constant(r, "c2c_nominal_bytes_per_s", k.c2c_nominal);

@@ -31,6 +31,7 @@ Json write_class(const LinkConstants::Class& c) {
   number("fill_s", c.fill.value);
   number("fill_per_step_s", c.fill_per_step.value);
   number("low_latency_share", c.low_latency_share);
+  number("low_latency_channel_bytes_per_s", c.low_latency_channel.value);
   number("all_to_all_efficiency", c.all_to_all_efficiency);
   number("all_to_all_fill_s", c.all_to_all_fill.value);
   number("all_to_all_low_latency_share", c.all_to_all_low_latency_share);

@@ -116,6 +116,12 @@ std::array<TreePlace, 2> double_tree(int nodes, int node) {
   return {binary_tree(nodes, node), second};
 }
 
+int connected_channels(const Decision& d, const Environment& environment, int least) {
+  int channels = std::min(2 * std::min(d.ring.channels, d.tree.channels), kMostChannels);  // rule 10: always doubled once more
+  if (d.least_compute_capability >= 90 && d.nccl_nodes() > 1 && d.ring.intra > 45 && channels < 16) channels *= 2;
+  return std::max({std::min(channels, environment.max_channels), environment.min_channels, least});
+}
+
 void connect(Decision& d, const Environment& environment, int least) {
   const int found = std::min(d.ring.channels, d.tree.channels);
   const int nodes = d.nccl_nodes();
@@ -130,7 +136,7 @@ void connect(Decision& d, const Environment& environment, int least) {
     }
   struct Built { std::vector<int> ring; Links tree; };
   std::vector<Built> built;
-  for (std::size_t half = 0; half < 2; ++half)  // rule 10: always doubled once more, the second half with the second tree
+  for (std::size_t half = 0; half < 2; ++half)  // the second half with the second tree
     for (const Channel& c : channels) built.push_back({ring_of(c, d.ranks), tree_of(d, c, half)});
   const auto copy_up_to = [&](int wanted) {
     const std::size_t start = built.size();

@@ -5,8 +5,10 @@
 
 namespace wireplan::nccl {
 
-// Fills channels, rings and trees of a decision whose nodes and agreed graphs stand. Channels: `least` or more, whatever the
-// environment allows.
+// How many channels a decision whose nodes and agreed graphs stand ends up with: `least` or more, whatever the environment allows.
+int connected_channels(const Decision& decision, const Environment& environment, int least);
+
+// Fills channels, rings and trees of such a decision. Work: ranks · channels.
 void connect(Decision& decision, const Environment& environment, int least);
 
 struct TreePlace { int up = -1, down0 = -1, down1 = -1; bool is_second_child = false; };

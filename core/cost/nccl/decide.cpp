@@ -120,6 +120,9 @@ void set_p2p_channels(Decision& d, const Release& release) {
   }
 }
 
+// Releases that copy rings up to the channels of NVLS.
+int least_channels(const Decision& d, const Release& release) { return release.nvls_raises_channels ? d.nvls_channels : 0; }
+
 void agree(Graph& all, const Graph& one, bool first) {
   if (first) {
     all = one;
@@ -143,7 +146,7 @@ int Node::gpu_number(int position) const {
   return ranks[p] - *std::min_element(ranks.begin(), ranks.end());
 }
 
-Decision decide(const Machine& machine, const Request& request, const Release& release) {
+Decision decide_costs(const Machine& machine, const Request& request, const Release& release) {
   Decision d;
   const int per_host = static_cast<int>(request.gpus.size());
   d.ranks = per_host * request.hosts;
@@ -200,9 +203,15 @@ Decision decide(const Machine& machine, const Request& request, const Release& r
     d.nvls_channels = release.nvls_channels[row];
   }
   for (const Node& node : d.nodes) d.most_ranks_of_node = std::max(d.most_ranks_of_node, static_cast<int>(node.ranks.size()));
-  connect(d, request.environment, release.nvls_raises_channels ? d.nvls_channels : 0);
+  d.channels = connected_channels(d, request.environment, least_channels(d, release));
   set_p2p_channels(d, release);
   tune(d, release, request.environment);
+  return d;
+}
+
+Decision decide(const Machine& machine, const Request& request, const Release& release) {
+  Decision d = decide_costs(machine, request, release);
+  connect(d, request.environment, least_channels(d, release));
   return d;
 }
 

@@ -45,6 +45,9 @@ struct Environment {
   std::array<std::array<signed char, kProtocols>, kOperations> protocols{};  // NCCL_PROTO: 0 as NCCL decides, 1 allowed, -1 not
 };
 
+// Taken where nobody says which.
+inline constexpr std::string_view kDefaultRelease = "2.28.9";
+
 // Constants of one release (assets/nccl/<version>.json).
 struct Release {
   using ByNodes = std::array<double, 3>;  // one node, two, more
@@ -171,8 +174,12 @@ struct Decision {
 // after the number of steps NCCL gives itself.
 Decision decide(const Machine& machine, const Request& request, const Release& release);
 
+// The same without rings and trees, which no choice hangs on: work of one node's search, however many nodes there are.
+Decision decide_costs(const Machine& machine, const Request& request, const Release& release);
+
 // What NCCL takes for one call of `size` bytes (as nccl-tests counts them), float32, sum. Decision with two ranks or more.
-Choice choice_at(const Decision& decision, const Release& release, Operation operation, double size);
+// `only`: the one algorithm that NCCL_ALGO leaves, where it can do the operation.
+Choice choice_at(const Decision& decision, const Release& release, Operation operation, double size, std::optional<Algorithm> only = {});
 
 }  // namespace wireplan::nccl
 

@@ -114,7 +114,7 @@ class Making {
     std::vector<std::vector<int>> gpus(at(trays_)), ranks;  // of each tray; of those used in turn, as indices in it
     for (int c = 0; c < count; ++c)
       if (is(c, ComponentKind::gpu)) gpus[at(tray_of(c))].push_back(c);
-    const std::vector<int> used = used_gpus(cluster_);
+    const std::vector<int> used = used_gpus(cluster_, cluster_.gpus_per_node > 0 ? cluster_.gpus_per_node : node_.gpus);  // 0: not filled in, all
     const int first = tray_of(used.front());
     for (int tray = -1; const int gpu : used) {
       if (tray != tray_of(gpu)) ranks.emplace_back();

@@ -11,11 +11,7 @@ constexpr int kTree = 0, kRing = 1, kNvls = 2, kNvlsTree = 3, kPat = 4;
 constexpr int kLl = 0, kLl128 = 1, kSimple = 2;
 constexpr int kMostThreads = 640, kWarp = 32, kMostNvlsHeads = 32;
 
-int log2_floor(double n) {
-  int log = -1;
-  for (; n >= 1; n /= 2) ++log;
-  return log;
-}
+int log2_floor(double n) { return n < 1 ? -1 : std::ilogb(n); }
 
 std::size_t generation_of(int cc) { return cc >= 100 ? 3 : cc >= 90 ? 2 : cc >= 80 ? 1 : 0; }
 
@@ -131,16 +127,21 @@ void tune(Decision& d, const Release& release, const Environment& environment) {
   }
 }
 
-Choice choice_at(const Decision& d, const Release& release, Operation operation, double size) {
+Choice choice_at(const Decision& d, const Release& release, Operation operation, double size, std::optional<Algorithm> only) {
   Choice choice;
   float least = std::numeric_limits<float>::max();
   const std::size_t op = static_cast<std::size_t>(operation);
   const bool reduces_all = operation == Operation::all_reduce;
   const int nodes = d.nccl_nodes(), log_size = log2_floor(size / 64);
+  int alone = only ? static_cast<int>(*only) : -1;
+  if (alone >= 0) {
+    const auto& costs = d.costs[op][static_cast<std::size_t>(alone)];
+    if (std::all_of(costs.begin(), costs.end(), [](const Decision::Cost& cost) { return cost.rate == 0; })) alone = -1;
+  }
   for (int a = 0; a < kAlgorithms; ++a)
     for (int p = 0; p < kProtocols; ++p) {
       const Decision::Cost& cost = d.costs[op][static_cast<std::size_t>(a)][static_cast<std::size_t>(p)];
-      if (cost.rate == 0 || (a == kNvls && !reduces_all && d.most_ranks_of_node > kMostNvlsHeads)) continue;
+      if (cost.rate == 0 || (alone >= 0 && a != alone) || (a == kNvls && !reduces_all && d.most_ranks_of_node > kMostNvlsHeads)) continue;
       float rate = static_cast<float>(cost.rate), latency = static_cast<float>(cost.latency_us);
       const auto correct = [&] { rate *= static_cast<float>(release.tree_correction[static_cast<std::size_t>(p)][static_cast<std::size_t>(log_size)]); };
       if (a == kTree && log_size >= 0 && log_size < 23) correct();

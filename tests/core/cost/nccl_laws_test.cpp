@@ -23,7 +23,7 @@ namespace {
 
 nccl::Release release() {
   const Presets presets;
-  Result<nccl::Release> found = presets.nccl_release(kDefaultNccl);
+  Result<nccl::Release> found = presets.nccl_release(nccl::kDefaultRelease);
   REQUIRE(found);
   return found.value();
 }
