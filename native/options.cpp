@@ -113,7 +113,7 @@ void define(CLI::App& app, Options& options) {
                    "Examples:\n"
                    "  wireplan accuracy\n"
                    "  wireplan accuracy --runs runs.jsonl --leave-out source\n"
-                   "  wireplan accuracy --runs decisions.jsonl --xml-dir topologies\n"
+                   "  wireplan accuracy --runs nccl_runs.jsonl --xml-dir topologies\n"
                    "  wireplan accuracy --runs runs.jsonl --json");
 
   define_topology(app, options);
