@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "core/answer/explainer.hpp"
+#include "core/base/format.hpp"
 
 namespace wireplan {
 
@@ -37,6 +38,13 @@ double repeats(const Plan& p, const Message& m) {
   return is_per_micro_batch && each == std::floor(each) ? micro : 1;
 }
 
+// "ring ll128 on 24 channels, as NCCL decides (its own model expects 51.2 µs and 102 µs on the wire)"; where that is not known: "ring simple".
+std::string chosen_text(const CollectiveCall& call) {
+  const std::string names = std::string(name_of(call.algorithm)) + " " + std::string(name_of(call.protocol));
+  if (call.nccl.channels == 0) return names;
+  return names + " on " + format_exact(call.nccl.channels) + (call.nccl.channels == 1 ? " channel" : " channels") + ", as NCCL decides (its own model expects " + format_seconds(call.nccl.latency) + " and " + format_seconds(call.nccl.wire) + " on the wire)";
+}
+
 void explain_row(const Plan& p, const Estimate& e, std::size_t i, Explainer& out) {
   const CommunicationRow& row = e.communication[i];
   const MessageCost& c = e.cost.messages[i];
@@ -61,7 +69,7 @@ void explain_row(const Plan& p, const Estimate& e, std::size_t i, Explainer& out
     return &out.add(path + "time_s" + suffix, "T", "w·k·q·(L + N + F·S/B + C + Q)",
                     {factor_of("w", 1 + band, kEstimate, meaning), count_of("k", row.calls, "calls per step", path + "calls"), factor_of("q", c.call.correction, kEstimate, correction), seconds_of("L", c.call.parts.start, kEstimate, "start: launch and one hop per ring step"),
                      seconds_of("N", c.call.parts.network, kEstimate, "latency of the network"), factor_of("F", factor, kCount, "bus factor of " + std::string(name_of(m.collective)) + " over " + std::to_string(c.ranks) + " ranks"),
-                     bytes_of("S", m.bytes, kCount, "size of one call", path + "bytes"), {"B", c.bandwidth.value, "bytes/s", kEstimate, "what the ring carries: the NCCL planning rate of " + (row.bottleneck.empty() ? "its slowest link" : row.bottleneck) + ", shared by the flows on it, at the share such links reach", ""},
+                     bytes_of("S", m.bytes, kCount, "size of one call", path + "bytes"), {"B", c.bandwidth.value, "bytes/s", kEstimate, "what the call carries by " + chosen_text(c.call) + ": the NCCL planning rate of " + (row.bottleneck.empty() ? "its slowest link" : row.bottleneck) + ", shared by the flows on it, at the share such links and protocols reach", ""},
                      seconds_of("C", c.call.parts.copy, kEstimate, "copy of the rank's own block"), seconds_of("Q", c.call.parts.fill, kEstimate, "filling the pipeline of the bandwidth protocol")},
                     result.value, "s", kEstimate, std::move(sources));
   };
