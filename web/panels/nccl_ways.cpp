@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/sort.hpp"
 #include "web/nccl_words.hpp"
 #include "web/widgets.hpp"
 
@@ -100,7 +101,7 @@ void spread(std::vector<Way>& ways, const WiringPicture& picture) {
   std::vector<Way::Crossing*> all;
   for (Way& w : ways)
     for (Way::Crossing& c : w.crossings) all.push_back(&c);
-  std::stable_sort(all.begin(), all.end(), [](const auto* a, const auto* b) { return a->right - a->left < b->right - b->left; });
+  sort(all, [](const auto* a, const auto* b) { return a->right - a->left < b->right - b->left; });
   std::vector<int> tracks(picture.chips.size(), 1);
   for (std::size_t i = 0; i < all.size(); ++i) {
     Way::Crossing& c = *all[i];
@@ -277,7 +278,7 @@ void draw_nccl_facts(Ui& ui, const AppState& state, Rect area) {
     area.cut_top(4);
   }
   area.cut_top(4);
-  const float channels = area.x + area.w * 0.42f, rate = area.x + area.w * 0.68f, types = rate + 16;
+  const float channels = area.x + area.w * 0.4f, rate = area.x + area.w * 0.68f, types = rate + 16;
   const auto row = [&](std::string_view name, std::string_view count, std::string_view speed, std::string_view ways, const TextStyle& style) {
     const float y = area.cut_top(kTableRow).middle_y();
     text(ui, area.x, y, name, style, Align::left, channels - area.x - 60);
