@@ -170,7 +170,7 @@ NcclView nccl_view(const Cluster& cluster, std::string request, const Json& answ
   const Placing placing(cluster, answer);
   for (std::size_t i = 0; const Json* graph = item(member(answer, "graphs"), i); ++i) view.graphs.push_back(read_graph(*graph, answer, placing));
   const Json& limit = member(answer, "ring_limit");
-  if (limit.is_object()) view.limit = {end_name(member(limit, "from")), end_name(member(limit, "to")), words_of(member(limit, "link")), number_of(member(limit, "bytes_per_s")), count_of(member(limit, "uses"))};
+  if (limit.is_object()) view.limit = {end_name(member(limit, "from")), end_name(member(limit, "to")), words_of(member(limit, "link")), number_of(member(limit, "bytes_per_s")), count_of(member(limit, "uses")), count_of(member(limit, "from"), -1), count_of(member(limit, "to"), -1)};
   for (std::size_t i = 0; const Json* choice = item(member(answer, "choices"), i); ++i) {
     std::vector<NcclView::Way> list;
     for (std::size_t k = 0; const Json* s = item(member(*choice, "switches"), k); ++k)

@@ -30,7 +30,12 @@ struct NcclView {
     double intra = 0, inter = 0;     // bytes/s of each
     std::vector<Picture> pictures;
   };
-  struct Limit { std::string from, to, link; double rate = 0; int uses = 0; };  // rate 0: nothing limits
+  struct Limit {                     // rate 0: nothing limits
+    std::string from, to, link;
+    double rate = 0;
+    int uses = 0;
+    int from_gpu = -1, to_gpu = -1;  // -1: a NIC
+  };
   struct Way {                       // from a size on
     double size = 0;
     std::string algorithm, protocol;

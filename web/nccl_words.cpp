@@ -71,11 +71,11 @@ std::string nccl_rates(const NcclView::Graph& graph) { return rate_of(graph.intr
 void add_nccl(std::vector<Row>& rows, const AppState& state) {
   if (!state.view.nccl) return;
   const auto name = [&](const std::string& path) { return name_of_path(state, "nccl." + path); };
-  const auto say = [&](std::string path, std::string label, std::string text) { rows.push_back({"nccl", "nccl." + path, std::move(label), std::move(text), "", name_of(Claim::count), 0, true}); };
+  const auto say = [&](std::string path, std::string label, std::string text) { rows.push_back({"NCCL", "nccl." + path, std::move(label), std::move(text), "", name_of(Claim::count), 0, true}); };
   if (std::string problem = nccl_problem(state); !problem.empty()) return say("problem", name("problem"), std::move(problem));
   const NcclView& n = *state.known_nccl();
   for (const auto& [path, count] : {std::pair{"channels.coll", n.collective_channels}, {"channels.nvls", n.nvls_channels}, {"channels.p2p", n.peer_channels}})
-    rows.push_back({"nccl", std::string("nccl.") + path, name(path), std::to_string(count), "", name_of(Claim::count), static_cast<double>(count)});
+    rows.push_back({"NCCL", std::string("nccl.") + path, name(path), std::to_string(count), "", name_of(Claim::count), static_cast<double>(count)});
   say("ring_limit", name("ring_limit"), nccl_limit(state.words, n));
   for (const NcclView::Graph& g : n.graphs) {
     const std::string kind(g.kind);

@@ -29,7 +29,7 @@ def test_the_table_says_what_the_module_says(visit, link):
     assert page.value("nccl.channels.p2p") == said["channels"]["p2p"]
     limit = page.text("nccl.ring_limit")
     assert f"GPU {said['ring_limit']['from']}" in limit and f"{said['ring_limit']['bytes_per_s'] / 1e9:.1f} GB/s" in limit
-    assert f"{said['graphs'][0]['channels']} channels" in page.text("nccl.graphs.ring")
+    assert f"{said['graphs'][0]['channels']} × " in page.text("nccl.graphs.ring")
     order = said["rings"][0]["order"]
     assert " → ".join(str(g) for g in order) in page.text("nccl.ring.0")
     for choice in said["choices"]:

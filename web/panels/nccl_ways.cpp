@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/sort.hpp"
 #include "web/nccl_words.hpp"
 #include "web/widgets.hpp"
 
@@ -100,7 +101,7 @@ void spread(std::vector<Way>& ways, const WiringPicture& picture) {
   std::vector<Way::Crossing*> all;
   for (Way& w : ways)
     for (Way::Crossing& c : w.crossings) all.push_back(&c);
-  std::stable_sort(all.begin(), all.end(), [](const auto* a, const auto* b) { return a->right - a->left < b->right - b->left; });
+  sort(all, [](const auto* a, const auto* b) { return a->right - a->left < b->right - b->left; });
   std::vector<int> tracks(picture.chips.size(), 1);
   for (std::size_t i = 0; i < all.size(); ++i) {
     Way::Crossing& c = *all[i];
@@ -136,15 +137,12 @@ void draw_heads(Ui& ui, const AppState& state, const WiringPicture& picture, int
   if (has_chip(picture, head)) outline(ui, picture.chips[index(head)], color, 4, 2);
 }
 
-// Name of a chip that ways cross, over them.
-void name_again(Ui& ui, const AppState& state, const WiringPicture& picture, const std::vector<Way>& ways) {
-  std::vector<int> crossed;
-  for (const Way& w : ways)
-    for (const Way::Crossing& c : w.crossings)
-      if (std::find(crossed.begin(), crossed.end(), c.chip) == crossed.end()) crossed.push_back(c.chip);
-  for (const int chip : crossed) {
-    const Component& c = state.answer.graph.components[index(chip)];
-    const Rect& r = picture.chips[index(chip)];
+// Names of the chips that ways may cross, over them.
+void name_again(Ui& ui, const AppState& state, const WiringPicture& picture) {
+  for (std::size_t i = 0; i < picture.chips.size(); ++i) {
+    const Component& c = state.answer.graph.components[i];
+    const Rect& r = picture.chips[i];
+    if (r.w <= 0 || c.kind == ComponentKind::gpu) continue;
     const std::string name = c.kind == ComponentKind::nvswitch ? "NVSwitch" : c.id;
     const TextStyle style{r.w >= 30 ? 12.f : 11.f, Face::semibold, ui.colors->ink};
     const float w = text_width(ui, name, style);
@@ -198,6 +196,7 @@ Edit draw_nccl_choice(Ui& ui, const AppState& state, Rect area) {
   ui.mark("nccl.channels", area);
   std::string label = nccl_channels(*ui.words, *graph, *picture);
   if (picture->head >= 0) label += " · " + ui.words->fill("nccl.head", {{"g", std::to_string(picture->head)}});
+  if (picture->nic_in >= 0) label += " · NIC " + std::to_string(picture->nic_in) + (picture->nic_out != picture->nic_in ? " → " + std::to_string(picture->nic_out) : std::string());
   text(ui, area.middle_x(), area.middle_y(), label, label_style(ui).in(ui.colors->ink), Align::centre, area.w - 8);
   return edit;
 }
@@ -232,7 +231,11 @@ void draw_ways(Ui& ui, const AppState& state, const WiringPicture& picture) {
     ui.list->AddPolyline(w.points.data(), static_cast<int>(w.points.size()), color, ways.size() > 24 ? 1.2f : kThick);
     arrow_head(ui, w.points[w.points.size() - 2], w.points.back(), ways.size() > 24 ? 2.4f : 4.f, color);
   }
-  name_again(ui, state, picture, ways);
+  name_again(ui, state, picture);
+  const NcclView::Limit& limit = state.nccl.limit;
+  if (limit.rate > 0 && state.view.nccl_graph == "ring")
+    for (const int gpu : {limit.from_gpu, limit.to_gpu})
+      if (has_chip(picture, gpu) && picture.chips[index(gpu)].w >= 14) outline(ui, picture.chips[index(gpu)], color, 4, 2);
 }
 
 namespace {
@@ -277,7 +280,7 @@ void draw_nccl_facts(Ui& ui, const AppState& state, Rect area) {
     area.cut_top(4);
   }
   area.cut_top(4);
-  const float channels = area.x + area.w * 0.42f, rate = area.x + area.w * 0.68f, types = rate + 16;
+  const float channels = area.x + area.w * 0.4f, rate = area.x + area.w * 0.68f, types = rate + 16;
   const auto row = [&](std::string_view name, std::string_view count, std::string_view speed, std::string_view ways, const TextStyle& style) {
     const float y = area.cut_top(kTableRow).middle_y();
     text(ui, area.x, y, name, style, Align::left, channels - area.x - 60);

@@ -313,6 +313,7 @@ Edit draw_wiring(Ui& ui, const AppState& state, const Rect& area) {
   if (state.view.nccl) {
     const NcclView* nccl = state.known_nccl();
     if (nccl && nccl->errors.empty()) sub = ui.words->fill("nccl.sub", {{"v", nccl->release}, {"n", format_count(nccl->ranks)}});
+    if (const NcclView::Graph* graph = shown_graph(state); graph && graph->kind == "tree") sub = "NCCL " + nccl->release + " · " + std::string(ui.word("nccl.to_root"));
   } else if (state.answer.shown_message >= 0) {
     const CommunicationRow& row = state.answer.estimate.communication[index(state.answer.shown_message)];
     sub = ui.words->fill("wire.sub", {{"s", std::string(row.name)}, {"n", std::to_string(row.ranks)}});

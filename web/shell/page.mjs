@@ -256,7 +256,7 @@ async function start() {
   }
   if (!embedded) slimOnScroll($("#answer"), $("#slim"));
   show();
-  for (const part of $$(".tools, #thumb")) part.hidden = false;
+  for (const part of $$('.tools, #thumb, [data-do="nccl"]')) part.hidden = false;
   root.dataset.wireplan = "ready";
 }
 
