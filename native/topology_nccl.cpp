@@ -122,7 +122,7 @@ void define_topology_nccl(CLI::App& topology, Options& options) {
 
 int run_topology_nccl(const Options& options, const Presets& presets) {
   if (!options.nccl.log.empty()) return run_beside_log(options, presets);
-  std::vector<NcclCase> cases;
+  std::vector<NcclCandidate> cases;
   const auto ask = [&](std::string label, const Result<Json>& request) -> Errors {
     if (!request) return request.errors();
     Result<NcclAnswer> answer = asked_nccl(request.value(), presets);

@@ -42,7 +42,7 @@ void NcclFinder::find_nvls() {
         compare + "; by NCCL's own numbers nothing is to be gained");
 }
 
-// study 5: LL sends as many flags as data. Where nothing lies between it and Simple, it is kept beyond its best.
+// LL sends as many flags as data. Where nothing lies between it and Simple, it is kept beyond its best.
 void NcclFinder::find_long_ll() {
   Choice before = choice_at(decision_, release_, Operation::all_reduce, 512);
   for (double size = 1024; size <= kLargeMessage; size *= 2) {

@@ -72,11 +72,11 @@ std::string ring_text(const Decision& d) {
   return text;
 }
 
-std::vector<Row> rows_of(const std::vector<NcclCase>& cases) {
+std::vector<Row> rows_of(const std::vector<NcclCandidate>& cases) {
   std::vector<Row> rows;
   const auto add = [&](std::string path, std::string title, auto text, auto value) {
     Row row{std::move(path), std::move(title), {}, {}};
-    for (const NcclCase& c : cases) {
+    for (const NcclCandidate& c : cases) {
       row.texts.push_back(text(c.answer));
       row.values.push_back(value(c.answer));
     }
@@ -117,10 +117,10 @@ std::vector<Row> rows_of(const std::vector<NcclCase>& cases) {
 
 }  // namespace
 
-Json write_nccl_comparison(const std::vector<NcclCase>& cases) {
+Json write_nccl_comparison(const std::vector<NcclCandidate>& cases) {
   Json j = Json::object(), labels = Json::array(), decisions = Json::array(), differences = Json::array();
   put(j, "schema", "wireplan.nccl-compare/1");
-  for (const NcclCase& c : cases) {
+  for (const NcclCandidate& c : cases) {
     labels.push_back(c.label);
     decisions.push_back(write_nccl(c.answer));
   }
@@ -138,11 +138,11 @@ Json write_nccl_comparison(const std::vector<NcclCase>& cases) {
   return j;
 }
 
-std::string render_nccl_comparison(const std::vector<NcclCase>& cases, RenderFormat format) {
+std::string render_nccl_comparison(const std::vector<NcclCandidate>& cases, RenderFormat format) {
   std::vector<Row> rows = rows_of(cases);
   if (format == RenderFormat::csv) {
     std::vector<std::string> header{"path"};
-    for (const NcclCase& c : cases) header.push_back(c.label);
+    for (const NcclCandidate& c : cases) header.push_back(c.label);
     std::string text = csv_line(header);
     for (const Row& row : rows) {
       std::vector<std::string> cells{row.path};
@@ -154,7 +154,7 @@ std::string render_nccl_comparison(const std::vector<NcclCase>& cases, RenderFor
   Sheet sheet(format == RenderFormat::markdown);
   const auto count = std::count_if(rows.begin(), rows.end(), [](const Row& r) { return r.differs(); });
   std::string names;
-  for (const NcclCase& c : cases) names += (names.empty() ? "" : " against ") + c.label;
+  for (const NcclCandidate& c : cases) names += (names.empty() ? "" : " against ") + c.label;
   sheet.strong("NCCL on " + cases.front().answer.name + ", " + names + ": " + (count == 0 ? "the same decision." : std::to_string(count) + " of " + std::to_string(rows.size()) + " rows differ."));
   const auto list = [&](bool differing) {
     std::vector<std::string> items;
