@@ -16,17 +16,6 @@ using namespace wireplan::test;
 
 namespace {
 
-bool is_drawn(const App& page, std::string_view key) {
-  return std::any_of(page.ui.keys.begin(), page.ui.keys.end(), [&](const KeyedRect& k) { return k.key == key && k.rect.w > 0; });
-}
-
-std::string row_text(const std::string& path) {
-  const Json document = parse_json(page_state()).value();
-  for (const Json& row : document["rows"])
-    if (row["path"] == path) return row["text"].get<std::string>();
-  return {};
-}
-
 std::string asked() { return parse_json(page_state()).value()["nccl"].get<std::string>(); }
 
 // What the frame and the module do. False when nothing is asked.

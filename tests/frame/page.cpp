@@ -1,7 +1,10 @@
 #include "tests/frame/page.hpp"
 
+#include <algorithm>
+
 #include <imgui.h>
 
+#include "core/text/json.hpp"
 #include "web/platform.hpp"
 
 namespace wireplan {
@@ -50,6 +53,17 @@ bool press_on(std::string_view key) {
     return true;
   }
   return false;
+}
+
+bool is_drawn(const App& page, std::string_view key) {
+  return std::any_of(page.ui.keys.begin(), page.ui.keys.end(), [&](const KeyedRect& k) { return k.key == key && k.rect.w > 0; });
+}
+
+std::string row_text(const std::string& path) {
+  const Json document = parse_json(page_state()).value();
+  for (const Json& row : document["rows"])
+    if (row["path"] == path) return row["text"].get<std::string>();
+  return {};
 }
 
 }  // namespace test

@@ -10,31 +10,14 @@
 #include "core/cost/nccl/connect.hpp"
 #include "core/cost/nccl/search.hpp"
 #include "core/cost/nccl/system.hpp"
-#include "core/text/nccl_machine.hpp"
 #include "core/text/nccl_request.hpp"
-#include "core/text/presets.hpp"
-#include "tests/support/files.hpp"
+#include "tests/support/nccl.hpp"
 #include "tests/support/nccl_fault.hpp"
 
 using namespace wireplan;
 using namespace wireplan::testing;
 
 namespace {
-
-nccl::Release release() {
-  const Presets presets;
-  Result<nccl::Release> found = presets.nccl_release(nccl::kDefaultRelease);
-  REQUIRE(found);
-  return found.value();
-}
-
-nccl::Machine machine_of(const std::string& file) {
-  const Result<XmlDocument> xml = parse_xml(file_text("tests/data/nccl/" + file));
-  REQUIRE(xml);
-  Result<NcclMachine> machine = nccl_machine_of(xml.value());
-  REQUIRE(machine);
-  return machine.value().machine;
-}
 
 // xorshift: the same numbers everywhere.
 struct Random {

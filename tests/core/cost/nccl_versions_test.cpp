@@ -7,30 +7,14 @@
 #include <sstream>
 
 #include "core/cost/nccl/decision.hpp"
-#include "core/text/nccl_machine.hpp"
-#include "core/text/presets.hpp"
 #include "tests/support/files.hpp"
+#include "tests/support/nccl.hpp"
 
 using namespace wireplan;
 using namespace wireplan::testing;
 using Catch::Matchers::WithinRel;
 
 namespace {
-
-nccl::Release release(const std::string& version) {
-  const Presets presets;
-  Result<nccl::Release> found = presets.nccl_release(version);
-  REQUIRE(found);
-  return found.value();
-}
-
-nccl::Machine machine_of(const std::string& file) {
-  const Result<XmlDocument> xml = parse_xml(file_text("tests/data/nccl/" + file));
-  REQUIRE(xml);
-  Result<NcclMachine> machine = nccl_machine_of(xml.value());
-  REQUIRE(machine);
-  return machine.value().machine;
-}
 
 nccl::Request request_of(const Json& line, std::size_t gpus) {
   nccl::Request request;
