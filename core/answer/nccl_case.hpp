@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/units.hpp"
 #include "core/cost/nccl/decision.hpp"
 
 namespace wireplan {

@@ -57,6 +57,7 @@ class NcclFinder {
   int tries_ = 0;
 };
 
+inline constexpr double kWorthIt = 1.1;  // plans that differ by less are not told apart
 // Channels x rate of the ring, GB/s.
 double planned_rate(const nccl::Decision& decision);
 bool has_no_graph(const nccl::Graph& graph);  // rule 14

@@ -10,8 +10,6 @@ namespace {
 
 using namespace nccl;
 
-constexpr double kWorthIt = 1.1;  // plans that differ by less are not told apart
-
 // The GPUs of a node in groups within which one reaches the next by paths of `is_joined`.
 template <class Joined>
 std::vector<std::vector<int>> groups_of(const Node& node, Joined is_joined) {

@@ -8,8 +8,6 @@ namespace {
 
 using namespace nccl;
 
-constexpr double kWorthIt = 1.1;
-
 // NICs of a host that rings enter or leave by; a host may hold several nodes.
 std::vector<int> used_nics(const Decision& decision) {
   std::vector<int> used;

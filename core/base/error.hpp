@@ -7,6 +7,8 @@
 #include <variant>
 #include <vector>
 
+#include "core/base/names.hpp"
+
 namespace wireplan {
 
 // One thing wrong with the input (the `errors` document).
@@ -43,6 +45,8 @@ struct Assumption {
 };
 
 enum class Severity : unsigned char { info, warning, error };
+template <>
+inline constexpr std::array<std::string_view, 3> kNames<Severity> = {"info", "warning", "error"};
 struct Note {
   Severity severity = Severity::info;
   std::string path, text;

@@ -232,9 +232,8 @@ std::vector<std::string> element_names(const Json& array) {
 }
 
 Json write_note(const Note& note) {
-  std::string_view severity = note.severity == Severity::info ? "info" : note.severity == Severity::warning ? "warning" : "error";
   Json j;
-  put(j, "severity", severity);
+  put(j, "severity", name_of(note.severity));
   put(j, "path", note.path);
   put(j, "text", note.text);
   return j;

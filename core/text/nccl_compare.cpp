@@ -55,12 +55,6 @@ std::string switches_text(const NcclAnswer& a, Operation op) {
   return text;
 }
 
-Json switches_value(const NcclAnswer& a, Operation op) {
-  Json j = Json::array();
-  for (const NcclSwitch& s : nccl_switches(a, op)) j.push_back(Json::array({number(s.size), name_of(s.choice.algorithm), name_of(s.choice.protocol)}));
-  return j;
-}
-
 std::string ring_text(const Decision& d) {
   std::string text;
   for (std::size_t i = 0; i < d.rings.size() && i < 3; ++i) {
@@ -104,7 +98,7 @@ std::vector<Row> rows_of(const std::vector<NcclCandidate>& cases) {
   add("ring_limit", "limited by", [](const NcclAnswer& a) { return nccl_limit_link(a.decision.nodes.front()); }, [](const NcclAnswer& a) { return Json(nccl_limit_link(a.decision.nodes.front())); });
   for (const Operation op : {Operation::all_reduce, Operation::all_gather}) {
     const std::string name(name_of(op));
-    add("switches." + name, name, [&](const NcclAnswer& a) { return switches_text(a, op); }, [&](const NcclAnswer& a) { return switches_value(a, op); });
+    add("switches." + name, name, [&](const NcclAnswer& a) { return switches_text(a, op); }, [&](const NcclAnswer& a) { return write_nccl_switches(a, op); });
     for (const double size : kTimedSizes) {
       const auto choice = [&](const NcclAnswer& a) { return choice_at(a.decision, a.release, op, size); };
       const auto text = [&](const NcclAnswer& a) { return choice(a).is_none ? "none" : format_seconds(Seconds(choice(a).time_us / 1e6)); };

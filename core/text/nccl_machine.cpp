@@ -19,14 +19,14 @@ using nccl::GBps;
 using nccl::Machine;
 using nccl::PartKind;
 
-// NCCL's own table, in units of 12.5 MB/s a lane; 0 for anything else, which counts as PCIe 3.
-constexpr int kRateOfPcie3 = 60;
-int lane_rate(std::string_view speed) {
-  constexpr std::pair<std::string_view, int> kRates[] = {
-      {"2.5 GT/s", 15},      {"5 GT/s", 30},        {"8 GT/s", 60},        {"16 GT/s", 120},       {"32 GT/s", 240},      {"2.5 GT/s PCIe", 15},
-      {"5.0 GT/s PCIe", 30}, {"8.0 GT/s PCIe", 60}, {"16.0 GT/s PCIe", 120}, {"32.0 GT/s PCIe", 240}, {"64.0 GT/s PCIe", 480}};
-  for (const auto& [text, rate] : kRates)
-    if (text == speed) return rate;
+// As Linux writes speeds, and NCCL reads them; 0 for anything else, which counts as PCIe 3.
+constexpr int kUnknownGeneration = 3;
+int generation_of(std::string_view speed) {
+  constexpr std::pair<std::string_view, int> kGenerations[] = {
+      {"2.5 GT/s", 1},      {"5 GT/s", 2},        {"8 GT/s", 3},        {"16 GT/s", 4},       {"32 GT/s", 5},      {"2.5 GT/s PCIe", 1},
+      {"5.0 GT/s PCIe", 2}, {"8.0 GT/s PCIe", 3}, {"16.0 GT/s PCIe", 4}, {"32.0 GT/s PCIe", 5}, {"64.0 GT/s PCIe", 6}};
+  for (const auto& [text, generation] : kGenerations)
+    if (text == speed) return generation;
   return 0;
 }
 
@@ -70,9 +70,9 @@ class Reading {
     machine().cpus.push_back(cpu);
     if (index >= 1024) return fail(e, "at most 1,024 NUMA nodes", "the file has more than 1,024 <cpu>");
     int loose_nic = -1;  // NICs on the CPU itself share one place
-    struct Todo { int element, above, depth; };
+    struct Todo { int element, above; };
     std::vector<Todo> todo;
-    for (auto child = e.children.rbegin(); child != e.children.rend(); ++child) todo.push_back({*child, -1, 0});
+    for (auto child = e.children.rbegin(); child != e.children.rend(); ++child) todo.push_back({*child, -1});
     while (!todo.empty() && errors_.empty()) {
       const Todo now = todo.back();
       todo.pop_back();
@@ -80,14 +80,14 @@ class Reading {
       if (part.name == "nic" && now.above < 0) {
         if (loose_nic < 0) {
           loose_nic = add(PartKind::nic, index, -1);
-          machine().parts.back().rate = 5000;
+          machine().parts.back().rate = nccl::kLocalRate;
         }
         add_nets(part, loose_nic);
       }
       if (part.name != "pci") continue;
       const int added = add_pci(part, index, now.above);
       if (added < 0 || machine().parts[static_cast<std::size_t>(added)].kind != PartKind::pcie_switch) continue;
-      for (auto child = part.children.rbegin(); child != part.children.rend(); ++child) todo.push_back({*child, added, now.depth + 1});
+      for (auto child = part.children.rbegin(); child != part.children.rend(); ++child) todo.push_back({*child, added});
     }
   }
 
@@ -145,9 +145,9 @@ class Reading {
     element_of_.back() = &e;
     int width = number(e, "link_width", 0, 64, 0);
     if (width == 0) width = 16;
-    const int lane = lane_rate(e.get("link_speed"));
-    machine().parts.back().rate = static_cast<GBps>(width * (lane > 0 ? lane : kRateOfPcie3) / 80.0);
-    machine().parts.back().is_speed_known = lane > 0;
+    const int generation = generation_of(e.get("link_speed"));
+    machine().parts.back().rate = nccl::pcie_rate(generation > 0 ? generation : kUnknownGeneration, width);
+    machine().parts.back().is_speed_known = generation > 0;
     if (gpu != nullptr) add_gpu(*gpu, e);
     if (gpu == nullptr && nic != nullptr) {
       nics_.emplace_back(*bus, index);

@@ -202,7 +202,7 @@ Json write_findings(const std::vector<NcclFinding>& findings) {
   Json list = Json::array();
   for (const NcclFinding& f : findings) {
     Json j = Json::object();
-    put(j, "severity", f.severity == Severity::warning ? "warning" : f.severity == Severity::error ? "error" : "info");
+    put(j, "severity", name_of(f.severity));
     put(j, "rule", f.rule);
     put(j, "text", f.text);
     put(j, "remedy", f.remedy);
@@ -221,6 +221,12 @@ std::vector<NcclSwitch> nccl_switches(const NcclAnswer& answer, Operation operat
     if (switches.empty() || switches.back().choice.algorithm != choice.algorithm || switches.back().choice.protocol != choice.protocol) switches.push_back({size, choice});
   }
   return switches;
+}
+
+Json write_nccl_switches(const NcclAnswer& answer, Operation operation) {
+  Json list = Json::array();
+  for (const NcclSwitch& s : nccl_switches(answer, operation)) list.push_back(Json::array({number(s.size), name_of(s.choice.algorithm), name_of(s.choice.protocol)}));
+  return list;
 }
 
 Result<NcclAnswer> stated_nccl(const Json& request, const Presets& presets) {
@@ -296,7 +302,7 @@ Result<NcclAnswer> asked_nccl(const Json& request, const Presets& presets) {
 Json write_nccl(const NcclAnswer& answer) {
   const Decision& d = answer.decision;
   const nccl::Node& node = d.nodes.front();
-  Json j = Json::object(), graphs = Json::array(), channels = Json::object(), rings = Json::array(), trees = Json::array(), tuning = Json::object(), choices = Json::array(), notes = Json::array();
+  Json j = Json::object(), graphs = Json::array(), channels = Json::object(), rings = Json::array(), trees = Json::array(), tuning = Json::object(), choices = Json::array();
   put(j, "schema", "wireplan.nccl/1");
   put(j, "nccl", answer.release.version);
   put(j, "ranks", d.ranks);
@@ -327,13 +333,12 @@ Json write_nccl(const NcclAnswer& answer) {
         if (const Decision::Cost& cost = d.costs[static_cast<std::size_t>(op)][a][p]; cost.rate > 0)
           costs[std::string(name_of(static_cast<nccl::Algorithm>(a))) + "/" + std::string(name_of(static_cast<nccl::Protocol>(p)))] = Json::array({time_json(cost.latency_us), number(six_digits(cost.rate) * 1e9)});
     tuning[std::string(name_of(op))] = std::move(costs);
-    Json choice = Json::object(), points = Json::array(), switches = Json::array();
+    Json choice = Json::object(), points = Json::array();
     for (const double size : kChoiceSizes)
       if (const Choice taken = choice_at(d, answer.release, op, size); !taken.is_none) points.push_back(write_choice(size, taken));
-    for (const NcclSwitch& s : nccl_switches(answer, op)) switches.push_back(Json::array({number(s.size), name_of(s.choice.algorithm), name_of(s.choice.protocol)}));
     put(choice, "op", name_of(op));
     put(choice, "points", std::move(points));
-    put(choice, "switches", std::move(switches));
+    put(choice, "switches", write_nccl_switches(answer, op));
     choices.push_back(std::move(choice));
   }
   put(j, "tuning", std::move(tuning));

@@ -38,6 +38,8 @@ inline constexpr double kChoiceSizes[] = {1024, 4096, 16384, 65536, 262144, 1048
 // Where the choice changes: the first power of two from 512 bytes to 16 GiB with a new one.
 struct NcclSwitch { double size; nccl::Choice choice; };
 std::vector<NcclSwitch> nccl_switches(const NcclAnswer& answer, nccl::Operation operation);
+// [[size_bytes, algorithm, protocol], …].
+Json write_nccl_switches(const NcclAnswer& answer, nccl::Operation operation);
 
 // Operations as documents list them.
 inline constexpr nccl::Operation kNcclOperations[] = {nccl::Operation::all_reduce, nccl::Operation::all_gather, nccl::Operation::reduce_scatter, nccl::Operation::broadcast, nccl::Operation::reduce};

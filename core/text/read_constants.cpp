@@ -29,23 +29,6 @@ std::string read_origin(Reader& r) {
   return source;
 }
 
-// Calls read(Reader&) for each object of a list; the list must not be empty.
-template <class Read>
-void for_each(Reader& r, std::string_view key, Read read) {
-  r.require(key, "a list");
-  const Json* json = r.stated(key);
-  if (json == nullptr) return;
-  if (!json->is_array() || json->empty()) {
-    r.fail_type(key, *json, "a list that is not empty");
-    return;
-  }
-  for (std::size_t i = 0; i < json->size(); ++i) {
-    Reader element(r.log(), (*json)[i], r.path(key) + "." + std::to_string(i));
-    read(element);
-    element.finish();
-  }
-}
-
 void read_rates(Reader& r, std::string_view key, std::vector<BytesPerSecond>& out) {
   r.require(key, "a list of numbers");
   const Json* json = r.stated(key);

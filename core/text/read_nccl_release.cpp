@@ -44,18 +44,6 @@ void in_object(Reader& r, std::string_view key, Read read) {
     inner.finish();
   }
 }
-template <class Read>
-void for_each(Reader& r, std::string_view key, Read read) {
-  r.require(key, "a list");
-  const Json* json = r.stated(key);
-  if (json == nullptr) return;
-  if (!json->is_array() || json->empty()) return r.fail_type(key, *json, "a list that is not empty");
-  for (std::size_t i = 0; i < json->size(); ++i) {
-    Reader element(r.log(), (*json)[i], r.path(key) + "." + std::to_string(i));
-    read(element);
-    element.finish();
-  }
-}
 
 void read_latencies(Reader& r, std::array<Release::ByProtocol, nccl::kAlgorithms>& out) {
   for (std::size_t a = 0; a < out.size(); ++a) read_list(r, kNames<nccl::Algorithm>[a], out[a]);

@@ -126,4 +126,18 @@ class Reader {
   std::vector<std::string_view> known_;
 };
 
+// Calls read(Reader&) for each object of a list; the list is required and must not be empty.
+template <class Read>
+void for_each(Reader& r, std::string_view key, Read read) {
+  r.require(key, "a list");
+  const Json* json = r.stated(key);
+  if (json == nullptr) return;
+  if (!json->is_array() || json->empty()) return r.fail_type(key, *json, "a list that is not empty");
+  for (std::size_t i = 0; i < json->size(); ++i) {
+    Reader element(r.log(), (*json)[i], r.path(key) + "." + std::to_string(i));
+    read(element);
+    element.finish();
+  }
+}
+
 }  // namespace wireplan

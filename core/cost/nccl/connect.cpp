@@ -5,8 +5,6 @@
 namespace wireplan::nccl {
 namespace {
 
-constexpr int kMostChannels = 64;
-
 // A binary tree in which odd ranks are leaves: the lowest set bit of a rank is its height.
 TreePlace binary_tree(int nodes, int node) {
   TreePlace place;
@@ -18,7 +16,6 @@ TreePlace binary_tree(int nodes, int node) {
   }
   place.up = (node ^ bit) | (bit << 1);
   if (place.up >= nodes) place.up = node ^ bit;
-  place.is_second_child = node > place.up;
   int step = bit >> 1;
   if (step == 0) return place;
   place.down0 = node - step;

@@ -11,7 +11,7 @@ int connected_channels(const Decision& decision, const Environment& environment,
 // Fills channels, rings and trees of such a decision. Work: ranks · channels.
 void connect(Decision& decision, const Environment& environment, int least);
 
-struct TreePlace { int up = -1, down0 = -1, down1 = -1; bool is_second_child = false; };
+struct TreePlace { int up = -1, down0 = -1, down1 = -1; };
 // Place of `node` in the two binary trees over `nodes`: every node is a leaf in one and inside in the other.
 std::array<TreePlace, 2> double_tree(int nodes, int node);
 

@@ -49,7 +49,7 @@ Node node_of(System system, const Request& request, const Release& release, int 
     node.pairs.emplace_back();
     for (const int b : system.gpus) {
       const Path& path = system.path(a, b);
-      node.pairs.back().push_back({path.type, path.rate, transport_of(system, request, a, b), static_cast<int>(path.edges.size())});
+      node.pairs.back().push_back({path.type, path.rate, transport_of(system, request, a, b)});
     }
   }
   if (release.p2p_net_rate_per_channel > 0) node.p2p_net_channels = p2p_net_channels(system, release.p2p_net_rate_per_channel);
@@ -78,7 +78,6 @@ Node node_of(System system, const Request& request, const Release& release, int 
   node.least_compute_capability = system.least_compute_capability();
   node.most_compute_capability = system.most_compute_capability();
   node.cpu = system.vertex(system.cpus.front()).cpu;
-  node.has_nvswitch = system.nvswitch >= 0;
   node.ring = search(system, release, request.environment, Pattern::ring, 1, kMostRingChannels);
   node.ring_limit = limit_of(system, node.ring);
   node.tree = search(system, release, request.environment, Pattern::balanced_tree, node.ring.channels, node.ring.channels);

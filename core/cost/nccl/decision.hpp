@@ -15,9 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/error.hpp"
 #include "core/base/names.hpp"
-#include "core/base/units.hpp"
 #include "core/cost/nccl/machine.hpp"
 
 namespace wireplan::nccl {
@@ -30,6 +28,7 @@ enum class Algorithm : unsigned char { tree, ring, nvls, nvls_tree, pat };  // i
 enum class Protocol : unsigned char { ll, ll128, simple };
 enum class Operation : unsigned char { broadcast, reduce, all_gather, reduce_scatter, all_reduce };
 inline constexpr int kAlgorithms = 5, kProtocols = 3, kOperations = 5;
+inline constexpr int kMostChannels = 64, kMostNvlsHeads = 32;
 
 // What the user sets by NCCL_* variables. Defaults: NCCL's own.
 struct Environment {
@@ -116,7 +115,7 @@ struct Node {
   std::vector<int> ranks;                    // in the order of NCCL's graph; `gpus` beside it
   std::vector<int> gpus;                     // index of the GPU in its host
   std::vector<int> hosts;
-  struct Pair { PathType type = PathType::dis; GBps rate = 0; Transport transport = Transport::net; int hops = 0; };
+  struct Pair { PathType type = PathType::dis; GBps rate = 0; Transport transport = Transport::net; };
   std::vector<std::vector<Pair>> pairs;      // from, to; with the NICs in the graph, which NCCL takes out again where it needs none
   struct Nic {
     int dev = 0, host = 0;
@@ -130,7 +129,6 @@ struct Node {
   int least_compute_capability = 0, most_compute_capability = 0;
   CpuClass cpu = CpuClass::unknown;
   Graph ring, tree, nvls;                    // nvls.channels 0: none
-  bool has_nvswitch = false;
   int p2p_net_channels = 0;                  // to a peer over the network, by the NICs' rate (releases that go by it)
   Limit ring_limit;
   // How documents count its GPUs: by index in the host, or over the hosts of a rack in turn.

@@ -5,6 +5,7 @@
 // its search adds and takes away such floats, and the same rounding gives the same answer.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string_view>
@@ -15,6 +16,14 @@
 namespace wireplan::nccl {
 
 using GBps = float;  // 1e9 bytes/s
+
+inline constexpr GBps kLocalRate = 5000;  // inside a part, or between parts of one card: never what limits
+
+// Of a PCIe link, generations 1 to 6; NCCL counts lanes in units of 12.5 MB/s.
+inline GBps pcie_rate(int generation, int lanes) {
+  constexpr int kLane[] = {15, 30, 60, 120, 240, 480};
+  return static_cast<GBps>(lanes * kLane[std::clamp(generation, 1, 6) - 1] / 80.0);
+}
 
 enum class CpuClass : unsigned char { unknown, bdw, skl, srp, erp, amd, arm, p9, zhaoxin, yongfeng };
 enum class PartKind : unsigned char { pcie_switch, gpu, nic };

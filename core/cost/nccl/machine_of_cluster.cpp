@@ -11,7 +11,7 @@
 namespace wireplan::nccl {
 namespace {
 
-constexpr int kMostGpus = 128, kMostNics = 256;  // as of a topology file
+constexpr int kMostGpus = 128, kMostNics = 256;  // of a host
 constexpr int kC2cLink = 44'712;                 // MB/s of one of the links between Grace and its GPU, as NVML tells NCCL
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
@@ -19,12 +19,6 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 CpuClass class_of_cpu(const wireplan::Cpu& cpu) {
   if (const auto named = value_named<CpuClass>(cpu.nccl_class)) return *named;
   return cpu.arch == "arm64" ? CpuClass::arm : cpu.arch == "ppc64" ? CpuClass::p9 : cpu.vendor == "amd" ? CpuClass::amd : CpuClass::unknown;
-}
-
-// NCCL's rate of a PCIe link: lanes by what one carries, in units of 12.5 MB/s.
-GBps pcie_rate(int generation, int lanes) {
-  constexpr int kLane[] = {15, 30, 60, 120, 240, 480};
-  return static_cast<GBps>(lanes * kLane[std::clamp(generation, 1, 6) - 1] / 80.0);
 }
 
 // Hosts of the node: one, or the two-socket trays of a rack that wiring_graph() draws as one node.

@@ -5,8 +5,6 @@
 namespace wireplan::nccl {
 namespace {
 
-constexpr GBps kLocal = 5000;
-
 PathType type_of(EdgeKind kind) { return static_cast<PathType>(kind); }
 
 // All paths to `base`, breadth first: fewest hops, and never a slower way to replace one. Through another GPU one hop of NVLink is
@@ -14,7 +12,7 @@ PathType type_of(EdgeKind kind) { return static_cast<PathType>(kind); }
 void set_paths_to(System& system, int base, bool nvb_disable) {
   std::vector<Path>& to = system.paths[static_cast<std::size_t>(base)];
   to.assign(system.vertices.size(), {});
-  to[static_cast<std::size_t>(base)] = {PathType::loc, kLocal, {}};
+  to[static_cast<std::size_t>(base)] = {PathType::loc, kLocalRate, {}};
   std::vector<int> front{base}, next;
   while (!front.empty()) {
     next.clear();

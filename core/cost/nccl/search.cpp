@@ -8,7 +8,6 @@
 namespace wireplan::nccl {
 namespace {
 
-constexpr int kMostNvlsHeads = 32, kMostChannels = 64;
 constexpr std::size_t kPathTypes = kNames<PathType>.size();
 // Steps NCCL gives one try, by kind, and all tries together. It never counts time, so the answer is the same on every machine.
 constexpr int kStepsSameChannels = 1 << 8, kSteps = 1 << 14, kStepsPlainOrder = 1 << 10;

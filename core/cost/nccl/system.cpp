@@ -6,8 +6,6 @@
 namespace wireplan::nccl {
 namespace {
 
-constexpr GBps kLocal = 5000;
-
 class Builder {
  public:
   Builder(const Machine& machine, const Request& request, const Release& release) : machine_(machine), request_(request), release_(release) {}
@@ -130,7 +128,7 @@ class Builder {
     for (std::size_t p = 0; p < machine_.parts.size(); ++p)
       for (const int peer : machine_.parts[p].peers) {
         const int a = vertex_of_[host][p], b = vertex_of_[host][static_cast<std::size_t>(peer)];
-        if (a >= 0 && b >= 0) join_one_way(a, b, EdgeKind::loc, kLocal);
+        if (a >= 0 && b >= 0) join_one_way(a, b, EdgeKind::loc, kLocalRate);
       }
   }
 
@@ -285,7 +283,7 @@ void remove_nets(System& system) {
 void set_bounds(System& system) {
   system.most = system.total = 0;
   if (!system.crosses && system.gpus.size() == 1) {
-    system.most = system.total = kLocal;
+    system.most = system.total = kLocalRate;
     return;
   }
   for (const int g : system.gpus) {

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kTree = 0, kRing = 1, kNvls = 2, kNvlsTree = 3, kPat = 4;
 constexpr int kLl = 0, kLl128 = 1, kSimple = 2;
-constexpr int kMostThreads = 640, kWarp = 32, kMostNvlsHeads = 32;
+constexpr int kMostThreads = 640, kWarp = 32;
 
 int log2_floor(double n) { return n < 1 ? -1 : std::ilogb(n); }
 
