@@ -44,7 +44,7 @@ class NcclFinder {
   bool is_found(std::string_view rule) const;
   void add(std::string_view rule, Severity severity, std::string text, std::string remedy) { list_.push_back({rule, severity, std::move(text), std::move(remedy)}); }
 
-  // Decisions to compare with; nothing once there have been enough.
+  // Decisions to compare with, without rings and trees; nothing once there have been enough.
   std::optional<nccl::Decision> decided(const nccl::Machine& machine, const nccl::Request& request);
   std::optional<nccl::Decision> decided(const nccl::Request& request) { return decided(machine_, request); }
   std::optional<nccl::Decision> decided_for(const std::vector<int>& gpus);

@@ -36,7 +36,7 @@ bool NcclFinder::is_found(std::string_view rule) const {
 std::optional<Decision> NcclFinder::decided(const Machine& machine, const Request& request) {
   if (tries_ >= kMostTries) return std::nullopt;
   ++tries_;
-  return decide(machine, request, release_);
+  return decide_costs(machine, request, release_);
 }
 
 std::optional<Decision> NcclFinder::decided_for(const std::vector<int>& gpus) {

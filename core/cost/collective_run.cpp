@@ -5,9 +5,7 @@
 namespace wireplan {
 
 PreparedCluster prepare(const CollectiveRun& run, const LinkConstants& constants) {
-  PreparedCluster prepared = prepare(run.cluster, constants, run.switches);
-  if (run.plans) prepared.plans = run.plans;
-  return prepared;
+  return prepare(run.cluster, constants, run.switches, run.plans);
 }
 
 void share_plans(std::vector<CollectiveRun>& runs, const LinkConstants& constants) {

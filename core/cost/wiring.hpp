@@ -139,8 +139,8 @@ struct PreparedCluster {
     return routes[static_cast<std::size_t>(from) * static_cast<std::size_t>(gpus) + static_cast<std::size_t>(to)];
   }
 };
-// Keeps pointers to the first two.
-PreparedCluster prepare(const Cluster& cluster, const LinkConstants& constants, const CollectiveSwitches& switches = {});
+// Keeps pointers to the first two. `plans`: made before, for the same cluster and switches; none: made anew.
+PreparedCluster prepare(const Cluster& cluster, const LinkConstants& constants, const CollectiveSwitches& switches = {}, std::shared_ptr<nccl::GroupPlans> plans = {});
 
 // Load of one direction of one link while a collective runs: what it carries is flows × bus bandwidth.
 struct LinkLoad {

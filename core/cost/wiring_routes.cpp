@@ -193,7 +193,7 @@ class Routes {
 
 }  // namespace
 
-PreparedCluster prepare(const Cluster& cluster, const LinkConstants& constants, const CollectiveSwitches& switches) {
+PreparedCluster prepare(const Cluster& cluster, const LinkConstants& constants, const CollectiveSwitches& switches, std::shared_ptr<nccl::GroupPlans> plans) {
   PreparedCluster prepared;
   prepared.switches = switches;
   prepared.cluster = &cluster;
@@ -211,7 +211,7 @@ PreparedCluster prepare(const Cluster& cluster, const LinkConstants& constants, 
   for (int gpu : cluster.gpus) prepared.gpus = std::min(gpus, std::max(prepared.gpus, gpu + 1));
   Routes(cluster, prepared).find_all();
   prepared.lasting = std::make_shared<const WiringGraph>(prepared.graph);
-  prepared.plans = std::make_shared<nccl::GroupPlans>(cluster, constants, switches);
+  prepared.plans = plans ? std::move(plans) : std::make_shared<nccl::GroupPlans>(cluster, constants, switches);
   if (cluster.profile) prepared.own_tables = profile_tables(prepared, *cluster.profile);
   return prepared;
 }

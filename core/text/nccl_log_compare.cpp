@@ -85,24 +85,11 @@ class Comparing {
     line(std::move(what), std::move(log), std::move(expected), agrees, agrees ? "" : cause(subject));
   }
 
-  const nccl::Node& kind_of(int node) const { return d_.nodes[at(d_.node_kind[at(node)])]; }
-
-  // Nodes alike are worked out once, for the ranks of the first.
   void place_ranks() {
     places_.resize(at(d_.ranks));
-    ranks_of_node_.resize(at(d_.nccl_nodes()));
-    for (int r = 0; r < d_.ranks; ++r) ranks_of_node_[at(d_.node_of_rank[at(r)])].push_back(r);
     for (int n = 0; n < d_.nccl_nodes(); ++n) {
-      const std::vector<int> sorted_here = ranks_of_node_[at(n)];
-      const nccl::Node& kind = kind_of(n);
-      std::vector<int> sorted = kind.ranks;
-      std::sort(sorted.begin(), sorted.end());
-      for (std::size_t p = 0; p < kind.ranks.size() && p < sorted_here.size(); ++p) {
-        const std::size_t index = static_cast<std::size_t>(std::lower_bound(sorted.begin(), sorted.end(), kind.ranks[p]) - sorted.begin());
-        if (index >= sorted_here.size()) continue;
-        ranks_of_node_[at(n)][p] = sorted_here[index];
-        places_[at(sorted_here[index])] = {n, static_cast<int>(p)};
-      }
+      ranks_of_node_.push_back(d_.ranks_of(n));
+      for (std::size_t p = 0; p < ranks_of_node_.back().size(); ++p) places_[at(ranks_of_node_.back()[p])] = {n, static_cast<int>(p)};
     }
   }
 
@@ -134,7 +121,7 @@ class Comparing {
       const bool is_ring = logged.pattern == 4, is_nvls = logged.pattern == 5;
       const char* name = is_ring ? "ring graph" : is_nvls ? "NVLS graph" : "tree graph";
       const int node = logged.order.empty() || logged.order.front().empty() ? 0 : d_.node_of_rank[at(logged.order.front().front())];
-      const nccl::Node& kind = kind_of(node);
+      const nccl::Node& kind = d_.kind_of(node);
       const nccl::Graph& g = is_ring ? kind.ring : is_nvls ? kind.nvls : kind.tree;
       std::string differs;
       const auto differ = [&](bool same, const char* field) {
@@ -248,7 +235,7 @@ class Comparing {
 
   nccl::Transport expected_transport(int from, int to) const {
     const Place a = places_[at(from)], b = places_[at(to)];
-    return a.node == b.node ? kind_of(a.node).pairs[at(a.position)][at(b.position)].transport : nccl::Transport::net;
+    return a.node == b.node ? d_.kind_of(a.node).pairs[at(a.position)][at(b.position)].transport : nccl::Transport::net;
   }
 
   // Whether either end reaches memory through the NIC the log names; nothing where the machine does not have it.
@@ -258,7 +245,7 @@ class Comparing {
     if (!dev) return std::nullopt;
     const auto side = [&](int rank, bool sends) -> std::optional<bool> {
       const Place p = places_[at(rank)];
-      for (const nccl::Node::Nic& nic : kind_of(p.node).nics)
+      for (const nccl::Node::Nic& nic : d_.kind_of(p.node).nics)
         if (nic.dev == *dev) return sends ? nic.gpudirect_read[at(p.position)] : nic.gpudirect_write[at(p.position)];
       return std::nullopt;
     };

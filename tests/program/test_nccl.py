@@ -205,6 +205,12 @@ def test_many_nics_between_hosts(nccl):
     assert nccl.json(text, "--nodes", "16")["nccl_nodes"] == 16
 
 
+@pytest.mark.parametrize("name, hosts", [("aws-p5", "8"), ("oci-h100", "12"), ("gb200-tray", "32")])
+def test_a_rack_without_p2p(nccl, name, hosts):
+    answer = nccl.json((DATA / f"{name}.xml").read_text(), "--nodes", hosts, "--rack-nodes", hosts, "--env", "NCCL_P2P_DISABLE=1")
+    assert answer["nccl_nodes"] >= int(hosts)
+
+
 # --- requests -----------------------------------------------------------------------------
 
 

@@ -29,25 +29,19 @@ TreePlace binary_tree(int nodes, int node) {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-const Node& kind_of(const Decision& d, int node) { return d.nodes[at(d.node_kind[at(node)])]; }
-
 // What channel c is, on every node: order of ranks of its ring and of its chain.
 struct Channel { std::vector<std::vector<int>> ring, tree; };
 
-std::vector<int> ranks_of(const Decision& d, int node, const std::vector<int>& order) {
-  const Node& kind = kind_of(d, node);
-  // Nodes of a kind differ by their place in the list of ranks alone.
-  std::vector<int> of_node;
-  for (int r = 0; r < d.ranks; ++r)
-    if (d.node_of_rank[at(r)] == node) of_node.push_back(r);
-  std::vector<int> sorted = kind.ranks;
-  std::sort(sorted.begin(), sorted.end());
-  std::vector<int> ranks;
-  for (const int g : order) {
-    const auto place = std::lower_bound(sorted.begin(), sorted.end(), kind.ranks[at(g)]);
-    ranks.push_back(of_node[static_cast<std::size_t>(place - sorted.begin())]);
-  }
-  return ranks;
+std::vector<int> in_order(const std::vector<int>& ranks, const std::vector<int>& order) {
+  std::vector<int> ordered;
+  for (const int g : order) ordered.push_back(ranks[at(g)]);
+  return ordered;
+}
+
+// Rule 10: channels found are doubled always, and once more on Hopper and newer across nodes.
+int joined_channels(const Decision& d) {
+  const int channels = std::min(2 * std::min(d.ring.channels, d.tree.channels), kMostChannels);
+  return d.least_compute_capability >= 90 && d.nccl_nodes() > 1 && d.ring.intra > 45 && channels < 16 ? 2 * channels : channels;
 }
 
 std::vector<int> ring_of(const Channel& channel, int ranks) {
@@ -72,7 +66,7 @@ Links tree_of(const Decision& d, const Channel& channel, std::size_t which) {
   // balanced tree's second one the first child.
   const auto child_end = [&](int node, bool second) {
     const std::vector<int>& own = channel.tree[at(node)];
-    const std::size_t place = kind_of(d, node).tree.pattern == Pattern::tree || second ? 0 : 1;
+    const std::size_t place = d.kind_of(node).tree.pattern == Pattern::tree || second ? 0 : 1;
     return own[std::min(place, own.size() - 1)];
   };
   const auto hang = [&](int child, int parent) {
@@ -114,23 +108,23 @@ std::array<TreePlace, 2> double_tree(int nodes, int node) {
 }
 
 int connected_channels(const Decision& d, const Environment& environment, int least) {
-  int channels = std::min(2 * std::min(d.ring.channels, d.tree.channels), kMostChannels);  // rule 10: always doubled once more
-  if (d.least_compute_capability >= 90 && d.nccl_nodes() > 1 && d.ring.intra > 45 && channels < 16) channels *= 2;
-  return std::max({std::min(channels, environment.max_channels), environment.min_channels, least});
+  return std::max({std::min(joined_channels(d), environment.max_channels), environment.min_channels, least});
 }
 
 void connect(Decision& d, const Environment& environment, int least) {
   const int found = std::min(d.ring.channels, d.tree.channels);
   const int nodes = d.nccl_nodes();
   std::vector<Channel> channels(at(found));
-  for (int c = 0; c < found; ++c)
-    for (int n = 0; n < nodes; ++n) {
-      const Node& kind = kind_of(d, n);
+  for (int n = 0; n < nodes; ++n) {
+    const Node& kind = d.kind_of(n);
+    const std::vector<int> ranks = d.ranks_of(n);
+    for (int c = 0; c < found; ++c) {
       // Rule 12: where rings cross NICs, odd nodes swap each pair of channels.
       const int swapped = d.ring.cross_nic == 2 && found % 2 == 0 && n % 2 == 1 ? c ^ 1 : c;
-      channels[at(c)].ring.push_back(ranks_of(d, n, kind.ring.order[at(swapped)]));
-      channels[at(c)].tree.push_back(ranks_of(d, n, kind.tree.order[at(c)]));
+      channels[at(c)].ring.push_back(in_order(ranks, kind.ring.order[at(swapped)]));
+      channels[at(c)].tree.push_back(in_order(ranks, kind.tree.order[at(c)]));
     }
+  }
   struct Built { std::vector<int> ring; Links tree; };
   std::vector<Built> built;
   for (std::size_t half = 0; half < 2; ++half)  // the second half with the second tree
@@ -139,8 +133,9 @@ void connect(Decision& d, const Environment& environment, int least) {
     const std::size_t start = built.size();
     while (static_cast<int>(built.size()) < wanted) built.push_back(built[built.size() - start]);
   };
-  if (static_cast<int>(built.size()) > kMostChannels) built.resize(kMostChannels);
-  if (d.least_compute_capability >= 90 && nodes > 1 && d.ring.intra > 45 && built.size() < 16) copy_up_to(static_cast<int>(built.size()) * 2);
+  const int joined = joined_channels(d);
+  if (static_cast<int>(built.size()) > joined) built.resize(at(joined));
+  copy_up_to(joined);
   if (static_cast<int>(built.size()) > environment.max_channels) built.resize(at(environment.max_channels));
   copy_up_to(environment.min_channels);
   copy_up_to(least);

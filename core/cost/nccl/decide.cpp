@@ -16,16 +16,14 @@ constexpr int kMostRingChannels = 32, kMostNvlsChannels = 64;
 // To a peer on another node: one channel per NIC at least, more where a channel cannot carry what the NICs of the GPU can together,
 // up to what the GPU has to its CPU. The GPU with the fewest decides.
 int p2p_net_channels(const System& system, double rate_per_channel) {
-  constexpr int kMost = 64, kWithoutNets = 2;
-  int least = kMost;
+  constexpr int kWithoutNets = 2;
+  int least = kMostChannels;
   for (const int g : system.gpus) {
     const GBps most = system.path(g, local_cpu(system, g)).rate;
     GBps rate = 0;
-    int count = 0, first = -1;
-    for (int channel = 0; channel < kMost && !system.nets.empty() && rate < most; ++channel) {
-      const int net = local_net(system, g, channel);
-      if (net == first) break;
-      if (channel == 0) first = net;
+    int count = 0;
+    for (const int net : local_nets(system, g)) {
+      if (count == kMostChannels || rate >= most) break;
       rate += system.path(g, net).rate;
       ++count;
     }
@@ -34,9 +32,8 @@ int p2p_net_channels(const System& system, double rate_per_channel) {
   return least;
 }
 
-// What one rank sees and searches, for it and all that end up in its node.
+// What one rank sees and searches, for it and all that end up in its node. `system`: all of its domain, paths found.
 Node node_of(System system, const Request& request, const Release& release, int rank, int ranks) {
-  find_paths(system, request);
   keep_reachable(system, rank);
   find_paths(system, request);
   Node node;
@@ -139,6 +136,16 @@ void agree(Graph& all, const Graph& one, bool first) {
 
 }  // namespace
 
+std::vector<int> Decision::ranks_of(int node) const {
+  const Node& kind = kind_of(node);
+  std::vector<int> of_node, sorted = kind.ranks, placed;
+  for (int r = 0; r < ranks; ++r)
+    if (node_of_rank[static_cast<std::size_t>(r)] == node) of_node.push_back(r);
+  std::sort(sorted.begin(), sorted.end());
+  for (const int r : kind.ranks) placed.push_back(of_node[static_cast<std::size_t>(std::lower_bound(sorted.begin(), sorted.end(), r) - sorted.begin())]);
+  return placed;
+}
+
 int Node::gpu_number(int position) const {
   const std::size_t p = static_cast<std::size_t>(position);
   if (std::all_of(hosts.begin(), hosts.end(), [&](int host) { return host == hosts.front(); })) return gpus[p];
@@ -164,7 +171,8 @@ Decision decide_costs(const Machine& machine, const Request& request, const Rele
     if (like != known.end()) {
       kinds = like->kinds;
     } else {
-      const System system = system_of(machine, request, release, first_host, hosts);
+      System system = system_of(machine, request, release, first_host, hosts);
+      find_paths(system, request);
       std::vector<bool> placed(static_cast<std::size_t>(count), false);
       for (int r = 0; r < count; ++r) {
         if (placed[static_cast<std::size_t>(r)]) continue;

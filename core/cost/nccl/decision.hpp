@@ -166,6 +166,8 @@ struct Decision {
   int least_compute_capability = 0, most_compute_capability = 0;
   CpuClass cpu = CpuClass::unknown;
   int nccl_nodes() const { return static_cast<int>(node_kind.size()); }
+  const Node& kind_of(int node) const { return nodes[static_cast<std::size_t>(node_kind[static_cast<std::size_t>(node)])]; }
+  std::vector<int> ranks_of(int node) const;  // beside its kind's `gpus`: nodes of a kind differ by their place in the list of ranks alone
 };
 
 // Works the decision out. `request.gpus`: indices of Machine::gpus, no twins (the caller has checked). Deterministic; the search gives up

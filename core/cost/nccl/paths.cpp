@@ -156,9 +156,9 @@ std::vector<int> nearest(const System& system, int of, const std::vector<int>& a
   return found;
 }
 
-int local_net(const System& system, int gpu, int channel) {
+std::vector<int> local_nets(const System& system, int gpu) {
   const std::vector<int> near = nearest(system, gpu, system.nets);
-  if (near.empty()) return -1;
+  if (near.empty()) return {};
   const std::size_t sharing = std::max<std::size_t>(nearest(system, near.front(), system.gpus).size(), 1);
   const std::size_t count = near.size();
   std::size_t index = static_cast<std::size_t>(system.vertex(gpu).part->dev);
@@ -168,16 +168,22 @@ int local_net(const System& system, int gpu, int channel) {
       if ((index & bit) != 0) mirrored |= other;
     index = mirrored;
   }
-  index += static_cast<std::size_t>(channel) % ((count + sharing - 1) / sharing);
-  return near[index % count];
+  std::vector<int> nets;
+  for (std::size_t c = 0; c < (count + sharing - 1) / sharing; ++c) nets.push_back(near[(index + c) % count]);
+  return nets;
 }
 
 int local_gpu(const System& system, int net) {
-  const std::vector<int> near = nearest(system, net, system.gpus);
-  for (int channel = 0; channel < 64; ++channel)
-    for (const int gpu : near)
-      if (local_net(system, gpu, channel) == net) return gpu;
-  return -1;
+  int found = -1;
+  std::ptrdiff_t least = kMostChannels;  // the first channel that one of its GPUs gives it; of equal ones the first GPU
+  for (const int gpu : nearest(system, net, system.gpus)) {
+    const std::vector<int> nets = local_nets(system, gpu);
+    const std::ptrdiff_t channel = std::find(nets.begin(), nets.end(), net) - nets.begin();
+    if (channel == std::ssize(nets) || channel >= least) continue;
+    least = channel;
+    found = gpu;
+  }
+  return found;
 }
 
 void find_paths(System& system, const Request& request) {
@@ -201,22 +207,28 @@ void find_paths(System& system, const Request& request) {
       if (merged(system.path(gpu, cpu).type, system.path(net, cpu).type) != PathType::p2c) continue;
       for (Path* path : {&system.path(gpu, net), &system.path(net, gpu)}) path->type = std::min(PathType::p2c, path->type);
     }
-  // Rule 6.
-  for (const int net : system.nets)
+  // Rule 6. Each path that changes may change which GPU is the NIC's own.
+  for (const int net : system.nets) {
+    int relay = -1;
+    const auto find_relay = [&] { relay = request.environment.pxn_disable ? -1 : local_gpu(system, net); };
+    find_relay();
     for (const int gpu : system.gpus) {
-      const int relay = request.environment.pxn_disable ? -1 : local_gpu(system, net);
       if (relay >= 0 && relay != gpu) {
         const Path &there = system.path(relay, net), &own = system.path(gpu, net);
         if (there.type <= PathType::pxb && system.path(relay, gpu).type <= PathType::nvl && system.vertex(relay).host == system.vertex(gpu).host &&
-            (there.rate > own.rate || own.type > PathType::pxn))
+            (there.rate > own.rate || own.type > PathType::pxn)) {
           divert(system, relay, gpu, net);
+          find_relay();
+        }
       }
       if (system.path(gpu, net).type < PathType::phb && !may_use_gpudirect(system, request, gpu, net, false)) {
         const int cpu = local_cpu(system, gpu);
         divert(system, cpu, net, gpu);
         divert(system, cpu, gpu, net);
+        find_relay();
       }
     }
+  }
 }
 
 }  // namespace wireplan::nccl

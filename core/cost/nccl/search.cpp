@@ -215,18 +215,14 @@ void Search::push_next_gpus(int position, int sort_net) {
 std::vector<int> Search::own_nets(int only) const {
   std::vector<int> nets;
   const auto add = [&](int net) {
-    if (net >= 0 && std::find(nets.begin(), nets.end(), net) == nets.end()) nets.push_back(net);
+    if (std::find(nets.begin(), nets.end(), net) == nets.end()) nets.push_back(net);
   };
   std::vector<int> from = system_.gpus;
   if (only >= 0) from = {gpu(only)};
-  std::vector<std::vector<int>> own;  // per GPU, by channel until the first comes round again
+  std::vector<std::vector<int>> own;  // per GPU
   for (const int g : from) {
-    own.emplace_back();
-    for (int c = 0; c < kMostChannels; ++c) {
-      const int net = local_net(system_, g, c);
-      if (c > 0 && net == own.back().front()) break;
-      own.back().push_back(net);
-    }
+    own.push_back(local_nets(system_, g));
+    if (own.back().size() > kMostChannels) own.back().resize(kMostChannels);
   }
   if (system_.hosts > 1) {
     for (std::size_t c = 0; c < kMostChannels; ++c)

@@ -72,8 +72,8 @@ int local_cpu(const System& system, int gpu);
 bool may_use_p2p(const System& system, const Request& request, int from, int to);
 Transport transport_of(const System& system, const Request& request, int from, int to);
 bool may_use_gpudirect(const System& system, const Request& request, int gpu, int net, bool read);
-// The NIC NCCL gives a GPU for a channel, the GPU it gives a NIC (-1: none): rule 12.
-int local_net(const System& system, int gpu, int channel);
+// The NICs NCCL gives a GPU: channel c takes the one at c modulo their number. The GPU it gives a NIC, -1: none. Rule 12.
+std::vector<int> local_nets(const System& system, int gpu);
 int local_gpu(const System& system, int net);
 // The NICs (GPUs) that `of` reaches at the highest rate and, of these, by the nearest path.
 std::vector<int> nearest(const System& system, int of, const std::vector<int>& among, PathType* type = nullptr);
