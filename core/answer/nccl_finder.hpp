@@ -60,7 +60,6 @@ class NcclFinder {
 inline constexpr double kWorthIt = 1.1;  // plans that differ by less are not told apart
 // Channels x rate of the ring, GB/s.
 double planned_rate(const nccl::Decision& decision);
-bool has_no_graph(const nccl::Graph& graph);  // rule 14
 // "2 x 24 GB/s"; of one channel "24 GB/s".
 std::string plan_text(const nccl::Decision& decision);
 // "17.5 GB/s", of NCCL's own rates.

@@ -18,8 +18,6 @@ constexpr int kMostTries = 6;
 
 double planned_rate(const Decision& d) { return d.ring.channels * static_cast<double>(d.nccl_nodes() <= 2 ? d.ring.intra : d.ring.inter); }
 
-bool has_no_graph(const Graph& graph) { return graph.intra < 0.11f && graph.intra_type == PathType::sys; }
-
 std::string rate_text(double gb_per_s) { return format_exact(std::round(gb_per_s * 100) / 100) + " GB/s"; }
 
 std::string plan_text(const Decision& d) {

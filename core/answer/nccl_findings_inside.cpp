@@ -88,7 +88,7 @@ bool is_by_memory(const Node::Pair& pair) { return pair.transport == Transport::
 // Rule 14.
 void NcclFinder::find_no_graph() {
   for (const Node& node : decision_.nodes) {
-    if (!has_no_graph(node.ring)) continue;
+    if (!node.ring.is_plain_order) continue;
     const bool has_nets = !is_inside() && !node.nics.empty();
     const auto list = std::find_if(release_.speeds.begin(), release_.speeds.end(), [&](const Release::Speeds& s) { return node.least_compute_capability >= s.compute_capability; });
     if (list == release_.speeds.end()) return;
@@ -220,7 +220,7 @@ void NcclFinder::find_islands() {
 
 // The ring leaves the GPUs' own CPU.
 void NcclFinder::find_far_cpus() {
-  if (!is_inside() || has_no_graph(decision_.ring) || decision_.ring.intra_type != PathType::sys || is_found("nvlink-islands")) return;
+  if (!is_inside() || decision_.ring.is_plain_order || decision_.ring.intra_type != PathType::sys || is_found("nvlink-islands")) return;
   const Node& node = decision_.nodes.front();
   if (!is_on_one_host(node) || node.gpus.size() < 3) return;
   const std::vector<int> near = largest_on_one_cpu(machine_, request_.gpus);

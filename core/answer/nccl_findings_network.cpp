@@ -183,7 +183,7 @@ void NcclFinder::find_idle_nics() {
     ++in_all;
     if (!is_in(used, nic->dev)) idle.push_back(nic->dev);
   }
-  if (idle.empty() || has_no_graph(node.ring)) return;
+  if (idle.empty() || node.ring.is_plain_order) return;
   std::string remedy = "none by variables";
   if (request_.gpus.size() < machine_.gpus.size()) {
     std::vector<int> all;

@@ -162,7 +162,7 @@ struct RingOnWiring {
   std::vector<int> order;         // GPU indices on node 0 in the order the ring of the first group visits them
   bool uses_host_memory = false;  // copies go through a buffer in host memory: no peer access, or NCCL does not use it so far apart
   std::shared_ptr<const nccl::Decision> plan;  // what NCCL decides for the first group, without rings and trees; none: not known
-  bool unplanned = false;         // NCCL's search found no ring fast enough: rank order, and Simple instead of the LL protocols
+  bool unplanned = false;         // NCCL's search found no ring: rank order, and Simple instead of the LL protocols
 
   // What collective_formula() needs besides.
   BytesPerSecond pair_bandwidth;        // of send_recv between neighbouring ranks, all groups at once

@@ -13,8 +13,6 @@ namespace {
 
 using Route = PreparedCluster::Route;
 
-constexpr nccl::GBps kLeastPlanned = 1;  // what NCCL plans a channel with where it found no ring: 0.1 GB/s (rule 14 of [nccl-rules])
-
 // Classes of ways inside a node, from fast to slow: the slowest a ring takes times it.
 constexpr std::array<std::string_view, 7> kClasses = {"nvswitch", "mesh", "xgmi", "bridge", "pcie-switch", "pcie-host", "host-memory"};
 
@@ -301,7 +299,7 @@ RingOnWiring laid_ring(const PreparedCluster& cluster, const GroupShape& shape, 
   RingOnWiring ring;
   if (shape.ranks < 2) return ring;
   ring.plan = std::move(plan);
-  ring.unplanned = ring.plan && ring.plan->ring.intra < kLeastPlanned;
+  ring.unplanned = ring.plan && ring.plan->ring.is_plain_order;
   const int hosts = std::min(domain_hosts(cluster), std::max(1, shape.nodes));
   ring.per_node = std::min(shape.ranks, std::max(1, shape.per_node) * hosts);
   ring.nodes = (std::max(1, shape.nodes) + hosts - 1) / hosts;

@@ -131,6 +131,7 @@ void agree(Graph& all, const Graph& one, bool first) {
   all.intra_type = std::max(all.intra_type, one.intra_type);
   all.inter_type = std::max(all.inter_type, one.inter_type);
   all.cross_nic = std::max(all.cross_nic, one.cross_nic);
+  all.is_plain_order = all.is_plain_order || one.is_plain_order;
   if (one.pattern == Pattern::tree) all.pattern = Pattern::tree;
 }
 

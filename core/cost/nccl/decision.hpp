@@ -94,7 +94,7 @@ struct Graph {
   bool same_channels = false;
   std::vector<std::vector<int>> order;       // per channel: GPUs of the node (index in Node::gpus)
   std::vector<std::array<int, 2>> nets;      // per channel: dev of the NIC in, out; empty on one node
-  bool is_plain_order = false;               // nothing was found: rule 14
+  bool is_plain_order = false;               // nothing was found, on one of the nodes at least: rule 14
 };
 
 // A link counts as the path type of the same distance.

@@ -179,6 +179,14 @@ TEST_CASE("few channels through host memory where NCCL plans a slow way, none at
   CHECK_FALSE(ring({0, 1, 2, 3}).unplanned);
   c.node.cpu = {"x86_64", "intel", "srp"};
   CHECK_FALSE(ring({0, 1, 2, 3, 4, 5, 6, 7}).unplanned);
+  // A ring that a slow network limits to 0.12 GB/s is a ring all the same.
+  c.nodes = 2;
+  c.network = infiniband(1, 1);
+  const PreparedCluster slow = prepare(c, k);
+  const RingOnWiring over_network = ring_on_wiring(slow, on_nodes(2, {{0, 1, 2, 3}}));
+  REQUIRE(over_network.plan);
+  CHECK_THAT(static_cast<double>(over_network.plan->ring.intra), WithinRel(0.12, 1e-6));
+  CHECK_FALSE(over_network.unplanned);
 }
 
 TEST_CASE("cube mesh of the DGX-1: several rings at once, as many as NCCL itself finds") {
