@@ -11,9 +11,7 @@ using namespace nccl;
 
 constexpr double kMiB = 1048576;
 
-double cost_rate(const Decision& d, Algorithm algorithm, Protocol protocol) {
-  return d.costs[static_cast<std::size_t>(Operation::all_reduce)][static_cast<std::size_t>(algorithm)][static_cast<std::size_t>(protocol)].rate;
-}
+double cost_rate(const Decision& d, Algorithm algorithm, Protocol protocol) { return d.cost(Operation::all_reduce, algorithm, protocol).rate; }
 
 std::string time_text(double us) { return format_seconds(Seconds(us / 1e6)); }
 std::string size_text(double bytes) { return format_message_size(Bytes(bytes)); }

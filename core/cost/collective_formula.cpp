@@ -56,7 +56,7 @@ std::optional<nccl::Choice> choice_of(const PreparedCluster& cluster, const Ring
 void show(const nccl::Choice& choice, const RingOnWiring& ring, Collective collective, Bytes size, CollectiveCall& call) {
   call.algorithm = algorithm_of(choice.algorithm);
   call.protocol = static_cast<Protocol>(choice.protocol);
-  const nccl::Decision::Cost& cost = ring.plan->costs[static_cast<std::size_t>(*operation_of(collective))][static_cast<std::size_t>(choice.algorithm)][static_cast<std::size_t>(choice.protocol)];
+  const nccl::Decision::Cost& cost = ring.plan->cost(*operation_of(collective), choice.algorithm, choice.protocol);
   call.nccl = {choice.channels, Seconds(cost.latency_us * 1e-6), size / BytesPerSecond(cost.rate * 1e9)};
 }
 

@@ -30,6 +30,11 @@ std::vector<nccl::GBps> read_speeds(Reader& r, std::string_view key) {
   return speeds;
 }
 
+void read_number(Reader& r, std::string_view key, double& out) {
+  r.require(key, "a number");
+  r.read(key, out);
+}
+
 void read_switch(Reader& r, std::string_view key, bool& out) {
   r.require(key, "true or false");
   r.read(key, out);
@@ -104,8 +109,7 @@ nccl::Release read_nccl_release(Reader& r) {
     read_switch(row, "tree_is_corrected", release.nvls_tree_is_corrected);
     read_switch(row, "raises_channels", release.nvls_raises_channels);
   });
-  r.require("p2p_net_gb_per_s_per_channel", "a number");
-  r.read("p2p_net_gb_per_s_per_channel", release.p2p_net_rate_per_channel);
+  read_number(r, "p2p_net_gb_per_s_per_channel", release.p2p_net_rate_per_channel);
   read_switch(r, "keeps_nets", release.keeps_nets);
   read_switch(r, "plain_order_needs_net", release.plain_order_needs_net);
   in_object(r, "base_latency_us", [&](Reader& row) { read_latencies(row, release.base_latency); });
@@ -119,6 +123,31 @@ nccl::Release read_nccl_release(Reader& r) {
     read_caps(row, "tree_ll128", release.tree_ll128_most);
     read_caps(row, "tree", release.tree_most);
     read_caps(row, "nvls_tree", release.nvls_tree_most);
+  });
+  in_object(r, "share_of_rate", [&](Reader& row) {
+    read_number(row, "ring_ll", release.ring_ll);
+    read_number(row, "ring_ll128", release.ring_ll128);
+    read_number(row, "tree", release.tree);
+    read_number(row, "tree_ll", release.tree_ll);
+    read_list(row, "tree_ll128", release.tree_ll128);
+    read_number(row, "unbalanced_tree", release.unbalanced_tree);
+    read_number(row, "pat", release.pat);
+  });
+  in_object(r, "ring_hop_least_us", [&](Reader& row) {
+    read_list(row, "amd", release.ring_hop_least[0]);
+    read_list(row, "other", release.ring_hop_least[1]);
+  });
+  read_list(r, "ring_long_latency", release.ring_long_latency);
+  in_object(r, "pat_latency", [&](Reader& row) {
+    read_number(row, "network_share", release.pat_network_share);
+    read_number(row, "per_rank_us", release.pat_per_rank);
+  });
+  in_object(r, "launch", [&](Reader& row) {
+    read_list(row, "threads", release.threads);
+    read_number(row, "slow_ring_threads", release.slow_ring_threads);
+    read_number(row, "slow_ring_gb_per_s", release.slow_ring);
+    read_list(row, "bytes_per_thread", release.bytes_per_thread);
+    read_number(row, "least_traffic_bytes", release.least_traffic);
   });
   in_object(r, "tree_correction", [&](Reader& row) {
     for (std::size_t p = 0; p < release.tree_correction.size(); ++p) read_list(row, kNames<nccl::Protocol>[p], release.tree_correction[p]);

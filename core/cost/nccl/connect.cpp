@@ -5,26 +5,30 @@
 namespace wireplan::nccl {
 namespace {
 
-// A binary tree in which odd ranks are leaves: the lowest set bit of a rank is its height.
-TreePlace binary_tree(int nodes, int node) {
-  TreePlace place;
-  int bit = 1;
-  while (bit < nodes && (bit & node) == 0) bit <<= 1;
-  if (node == 0) {
-    if (nodes > 1) place.down1 = bit >> 1;
-    return place;
+// Of the numbers from `from` to below `to` the one that the highest power of two divides: there is only one. -1: there are none.
+int most_even(int from, int to) {
+  const auto first_multiple = [&](int step) { return (from + step - 1) / step * step; };
+  if (from >= to) return -1;
+  int step = 1;
+  while (first_multiple(2 * step) < to) step *= 2;
+  return first_multiple(step);
+}
+
+// [two-tree]: an in-order tree, each part of it the numbers of an interval below the most even of them; so odd ones are leaves. 0 is
+// above them all.
+TreePlace in_order_place(int nodes, int node) {
+  if (node == 0) return {-1, -1, most_even(1, nodes)};
+  TreePlace place{0, -1, -1};
+  for (int from = 1, to = nodes;;) {
+    const int top = most_even(from, to);
+    if (top == node) {
+      place.down0 = most_even(from, node);
+      place.down1 = most_even(node + 1, to);
+      return place;
+    }
+    place.up = top;
+    (node < top ? to : from) = node < top ? top : top + 1;
   }
-  place.up = (node ^ bit) | (bit << 1);
-  if (place.up >= nodes) place.up = node ^ bit;
-  int step = bit >> 1;
-  if (step == 0) return place;
-  place.down0 = node - step;
-  place.down1 = node + step;
-  while (place.down1 >= nodes) {
-    place.down1 = step == 0 ? -1 : node + step;
-    step >>= 1;
-  }
-  return place;
 }
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
@@ -100,11 +104,12 @@ void add_to(std::vector<Group>& groups, int channel, Group group, Same same) {
 }  // namespace
 
 std::array<TreePlace, 2> double_tree(int nodes, int node) {
-  const bool shifts = nodes % 2 == 1;
-  TreePlace second = binary_tree(nodes, shifts ? (node - 1 + nodes) % nodes : nodes - 1 - node);
-  for (int* n : {&second.up, &second.down0, &second.down1})
-    if (*n >= 0) *n = shifts ? (*n + 1) % nodes : nodes - 1 - *n;
-  return {binary_tree(nodes, node), second};
+  // The second is the first with its nodes numbered so that odd change places with even: backwards, or one on where their count is odd.
+  const bool is_odd = nodes % 2 == 1;
+  const auto first_of = [&](int n) { return is_odd ? (n + nodes - 1) % nodes : nodes - 1 - n; };
+  const auto second_of = [&](int n) { return n < 0 ? -1 : is_odd ? (n + 1) % nodes : nodes - 1 - n; };
+  const TreePlace second = in_order_place(nodes, first_of(node));
+  return {in_order_place(nodes, node), TreePlace{second_of(second.up), second_of(second.down0), second_of(second.down1)}};
 }
 
 int connected_channels(const Decision& d, const Environment& environment, int least) {

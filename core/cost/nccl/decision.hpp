@@ -5,7 +5,8 @@
 //   paths    how every GPU reaches the others and the NICs: P2P, host memory, PXN, GPUDirect
 //   search   channels: in which order each visits the GPUs, at which planned speed
 //   connect  rings and double binary trees across nodes, channels doubled
-//   tune     latency and bandwidth of each algorithm and protocol, and what is taken at a size
+//   tune     latency and bandwidth of each algorithm and protocol
+//   choose   what is taken at a size, on how many channels
 // Rule numbers in comments: [nccl-rules] of assets/references.json.
 #pragma once
 
@@ -72,6 +73,16 @@ struct Release {
   std::array<std::array<ByProtocol, kAlgorithms>, 3> hardware_latency{};  // NVLink, PCIe, network
   std::array<ByNodes, 4> ll_most{}, ring_ll128_most{}, tree_ll128_most{}, tree_most{}, nvls_tree_most{};
   std::array<double, 4> nvls_efficiency{};
+  // What a protocol or algorithm leaves of the rate the graph was planned for.
+  double ring_ll = 0, ring_ll128 = 0, tree = 0, tree_ll = 0, unbalanced_tree = 0, pat = 0;
+  std::array<double, 2> tree_ll128{};           // one node, more
+  std::array<ByProtocol, 2> ring_hop_least{};   // AMD, other CPUs: µs of a hop inside a node, where rings cross nodes
+  std::array<double, 4> ring_long_latency{};    // by generation: factor for Simple across nodes once a call fills its rings
+  double pat_network_share = 0, pat_per_rank = 0;  // of a hop over the network; µs
+  // How a call is cut up (rule 18).
+  ByProtocol threads{}, bytes_per_thread{};
+  double slow_ring_threads = 0, slow_ring = 0;  // Simple on rings of that rate or less, GB/s
+  double least_traffic = 0;                     // bytes a channel gets at least
   std::array<std::array<double, 24>, kProtocols> tree_correction{};       // from 64 bytes on, each for twice the size
 };
 
@@ -165,6 +176,8 @@ struct Decision {
   std::array<std::array<std::array<Cost, kProtocols>, kAlgorithms>, kOperations> costs{};
   int least_compute_capability = 0, most_compute_capability = 0;
   CpuClass cpu = CpuClass::unknown;
+  Cost& cost(Operation o, Algorithm a, Protocol p) { return costs[static_cast<std::size_t>(o)][static_cast<std::size_t>(a)][static_cast<std::size_t>(p)]; }
+  const Cost& cost(Operation o, Algorithm a, Protocol p) const { return costs[static_cast<std::size_t>(o)][static_cast<std::size_t>(a)][static_cast<std::size_t>(p)]; }
   int nccl_nodes() const { return static_cast<int>(node_kind.size()); }
   const Node& kind_of(int node) const { return nodes[static_cast<std::size_t>(node_kind[static_cast<std::size_t>(node)])]; }
   std::vector<int> ranks_of(int node) const;  // beside its kind's `gpus`: nodes of a kind differ by their place in the list of ranks alone

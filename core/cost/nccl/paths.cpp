@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 
 #include "core/cost/nccl/system.hpp"
 
@@ -161,12 +162,12 @@ std::vector<int> local_nets(const System& system, int gpu) {
   if (near.empty()) return {};
   const std::size_t sharing = std::max<std::size_t>(nearest(system, near.front(), system.gpus).size(), 1);
   const std::size_t count = near.size();
+  // Neighbours start far apart: the lowest digit decides on the half, the next on the quarter of it.
   std::size_t index = static_cast<std::size_t>(system.vertex(gpu).part->dev);
-  if ((count & (count - 1)) == 0) {
-    std::size_t mirrored = 0;
-    for (std::size_t bit = 1, other = count >> 1; bit < count; bit <<= 1, other >>= 1)
-      if ((index & bit) != 0) mirrored |= other;
-    index = mirrored;
+  if (std::has_single_bit(count)) {
+    std::size_t spread = 0;
+    for (std::size_t part = count, digits = index; part > 1; digits /= 2) spread += (digits % 2) * (part /= 2);
+    index = spread;
   }
   std::vector<int> nets;
   for (std::size_t c = 0; c < (count + sharing - 1) / sharing; ++c) nets.push_back(near[(index + c) % count]);
