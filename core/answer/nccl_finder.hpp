@@ -26,7 +26,7 @@ class NcclFinder {
   void find_islands();
   void find_far_cpus();
   void find_no_p2p();
-  void find_p2p_of_pairs();
+  void find_host_memory();
   // nccl_findings_network.cpp
   void find_several_nodes();
   void find_crossed_rails();
@@ -35,6 +35,7 @@ class NcclFinder {
   void find_idle_nics();
   void find_slow_network();
   // nccl_findings_choice.cpp
+  void find_nothing_left();
   void find_nvls();
   void find_long_ll();
   void find_channel_limits();
@@ -66,6 +67,7 @@ std::string plan_text(const nccl::Decision& decision);
 std::string rate_text(double gb_per_s);
 // Largest ring or tree traffic: what "large messages" are here.
 inline constexpr double kLargeMessage = 256.0 * 1024 * 1024;
-double expected_us(const nccl::Decision& decision, const nccl::Release& release, double size);  // all_reduce
+// What NCCL expects of an all_reduce; nothing where no algorithm is left for it.
+std::optional<double> expected_us(const nccl::Decision& decision, const nccl::Release& release, double size);
 
 }  // namespace wireplan

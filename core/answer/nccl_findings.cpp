@@ -25,7 +25,10 @@ std::string plan_text(const Decision& d) {
   return (d.ring.channels > 1 ? std::to_string(d.ring.channels) + " x " : "") + rate_text(rate);
 }
 
-double expected_us(const Decision& d, const Release& release, double size) { return choice_at(d, release, Operation::all_reduce, size).time_us; }
+std::optional<double> expected_us(const Decision& d, const Release& release, double size) {
+  const Choice choice = choice_at(d, release, Operation::all_reduce, size);
+  return choice.is_none ? std::nullopt : std::optional(choice.time_us);
+}
 
 bool NcclFinder::is_found(std::string_view rule) const {
   return std::any_of(list_.begin(), list_.end(), [&](const NcclFinding& f) { return f.rule == rule; });
@@ -45,6 +48,7 @@ std::optional<Decision> NcclFinder::decided_for(const std::vector<int>& gpus) {
 }
 
 std::vector<NcclFinding> NcclFinder::all() {
+  find_nothing_left();
   find_several_nodes();
   find_no_graph();
   find_unknown_speeds();
@@ -52,7 +56,7 @@ std::vector<NcclFinding> NcclFinder::all() {
   find_no_p2p();
   find_islands();
   find_far_cpus();
-  find_p2p_of_pairs();
+  find_host_memory();
   find_no_gpudirect();
   find_crossed_rails();
   find_slow_network();

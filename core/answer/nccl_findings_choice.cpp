@@ -18,6 +18,20 @@ std::string size_text(double bytes) { return format_message_size(Bytes(bytes)); 
 
 }  // namespace
 
+// NCCL_ALGO and NCCL_PROTO hold for every operation that they do not name one of.
+void NcclFinder::find_nothing_left() {
+  std::string left;
+  int count = 0;
+  for (int op = 0; op < kOperations; ++op)
+    if (choice_at(decision_, release_, static_cast<Operation>(op), kMiB).is_none) left += (count++ == 0 ? "" : ", ") + std::string(name_of(static_cast<Operation>(op)));
+  if (count == 0) return;
+  const auto some = [](const auto& forbids) { return std::any_of(forbids.begin(), forbids.end(), [](const auto& row) { return std::any_of(row.begin(), row.end(), [](auto v) { return v != 0; }); }); };
+  const bool by_algo = some(request_.environment.algorithms), by_proto = some(request_.environment.protocols);
+  const std::string who = by_algo && by_proto ? "NCCL_ALGO and NCCL_PROTO leave" : by_algo ? "NCCL_ALGO leaves" : "NCCL_PROTO leaves";
+  add("nothing-left", Severity::error, who + " no algorithm for " + (count == kOperations ? "any operation" : left) + ": NCCL stops with an error at the first such call",
+      by_algo ? "name the operation it is meant for (NCCL_ALGO=allgather:pat, say), or add ring, which can do all of them" : "add Simple to NCCL_PROTO, which every algorithm has");
+}
+
 // Rule 16: reductions in the NVSwitch.
 void NcclFinder::find_nvls() {
   if (decision_.nvls.channels == 0) return;
@@ -26,7 +40,9 @@ void NcclFinder::find_nvls() {
   for (const Algorithm a : {Algorithm::ring, Algorithm::tree})
     for (const Protocol p : {Protocol::ll128, Protocol::simple}) other = std::max(other, cost_rate(decision_, a, p));
   if (nvls == 0 || other == 0) return;
-  const Algorithm taken = choice_at(decision_, release_, Operation::all_reduce, 16384 * kMiB).algorithm;
+  const Choice large = choice_at(decision_, release_, Operation::all_reduce, 16384 * kMiB);
+  if (large.is_none) return;
+  const Algorithm taken = large.algorithm;
   const bool takes_nvls = taken == Algorithm::nvls || taken == Algorithm::nvls_tree;
   const std::string with = format_rate(BytesPerSecond(nvls * 1e9)), without = format_rate(BytesPerSecond(other * 1e9));
   const std::string compare = takes_nvls ? "measure against NCCL_NVLS_ENABLE=0" : "measure against NCCL_ALGO=allreduce:NVLS" + std::string(is_inside() ? "" : "Tree");
@@ -56,9 +72,9 @@ void NcclFinder::find_long_ll() {
       Request without = request_;
       for (auto& of_operation : without.environment.protocols)
         for (std::size_t p = 0; p < kProtocols; ++p) of_operation[p] = p == static_cast<std::size_t>(Protocol::ll) ? -1 : std::max<signed char>(of_operation[p], 0);
-      if (const auto d = decided(without))
-        remedy += "; NCCL_PROTO=^LL as a test: at " + size_text(size / 2) + " NCCL itself expects " + time_text(expected_us(*d, release_, size / 2)) + " instead of " + time_text(before.time_us) +
-                  ", so only a measurement shows a gain, and small messages lose";
+      const auto d = decided(without);
+      if (const auto time = d ? expected_us(*d, release_, size / 2) : std::nullopt)
+        remedy += "; NCCL_PROTO=^LL as a test: at " + size_text(size / 2) + " NCCL itself expects " + time_text(*time) + " instead of " + time_text(before.time_us) + ", so only a measurement shows a gain, and small messages lose";
       add("long-ll", Severity::info,
           "NCCL keeps its protocol for small messages, LL (half of what it sends are flags), for all_reduce up to " + size_text(std::round(high / (kMiB / 16)) * (kMiB / 16)) + " and goes from there to Simple at once. Measured, such a step is a kink: just before it twice the size takes 1.9 to 2.4 times as long, and behind it the time falls",
           remedy);
@@ -73,6 +89,14 @@ void NcclFinder::find_channel_limits() {
   const Environment& e = request_.environment;
   const Environment defaults;
   if (e.min_channels == defaults.min_channels && e.max_channels == defaults.max_channels) return;
+  if (decision_.channels > e.max_channels) {
+    const bool by_variable = e.min_channels > e.max_channels;
+    add("no-limit", Severity::warning,
+        "NCCL_MAX_NCHANNELS=" + std::to_string(e.max_channels) + " does not hold: " + (by_variable ? "NCCL_MIN_NCHANNELS=" + std::to_string(e.min_channels) + " is applied after it" : "NVLS has more, and NCCL " + release_.version + " gives rings as many") +
+            ", so " + std::to_string(decision_.channels) + " channels run",
+        by_variable ? "unset one of the two" : "NCCL_NVLS_ENABLE=0, where the limit counts for more");
+    if (by_variable) return;
+  }
   Request free = request_;
   free.environment.min_channels = defaults.min_channels;
   free.environment.max_channels = defaults.max_channels;
@@ -113,10 +137,10 @@ void NcclFinder::find_variables() {
     double worst = 1.05;
     if (text.empty())
       for (const double size : {kLargeMessage, kMiB, 32768.0}) {
-        const double with = expected_us(decision_, release_, size), free = expected_us(*d, release_, size);
-        if (with < worst * free) continue;
-        worst = with / free;
-        text = "NCCL expects " + time_text(with) + " for an all_reduce of " + size_text(size) + " with it, " + time_text(free) + " without";
+        const auto with = expected_us(decision_, release_, size), free = expected_us(*d, release_, size);
+        if (!with || !free || *with < worst * *free) continue;
+        worst = *with / *free;
+        text = "NCCL expects " + time_text(*with) + " for an all_reduce of " + size_text(size) + " with it, " + time_text(*free) + " without";
       }
     if (!text.empty()) add("variable-costs", Severity::warning, v.name + " costs speed by NCCL's own numbers: " + text, "unset it, unless a measurement says otherwise");
   }

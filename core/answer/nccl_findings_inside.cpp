@@ -107,11 +107,11 @@ void NcclFinder::find_no_graph() {
       const NcclLink link = slowest_link(machine_, release_, request_.gpus, node.gpus[static_cast<std::size_t>(a)], node.gpus[static_cast<std::size_t>(b)], is_by_memory(pair));
       is_slot = link.kind == NcclLink::Kind::slot;
       why = link.name + " has " + rate_text(static_cast<double>(link.rate)) + " for all that crosses it";
-      if (node.cpu != CpuClass::amd && pair.type == PathType::phb) why += ", less a sixth that NCCL takes off on Intel";
+      if (is_intel(node.cpu) && pair.type == PathType::phb) why += ", less a sixth that NCCL takes off on Intel";
     }
     double simple = 0;
     for (double size = 512; size <= kLargeMessage && simple == 0; size *= 2)
-      if (choice_at(decision_, release_, Operation::all_reduce, size).protocol == Protocol::simple) simple = size;
+      if (const Choice c = choice_at(decision_, release_, Operation::all_reduce, size); !c.is_none && c.protocol == Protocol::simple) simple = size;
     std::string text = "NCCL finds no ring at the lowest speed its search knows for these GPUs, " + rate_text(static_cast<double>(least)) + ": " + why +
                        ". It then joins the ranks in their order and plans 0.1 GB/s on one channel (in the end " + std::to_string(decision_.channels) + " run)";
     if (simple > 0) text += ", and takes the protocol Simple, made for large messages, from " + format_message_size(Bytes(simple)) + " on, so small all_reduce calls are slow too";
@@ -237,19 +237,25 @@ void NcclFinder::find_far_cpus() {
       "groups that talk most on one NUMA node: for " + gpus_text(near) + " alone NCCL plans " + plan_text(*d));
 }
 
-// Rule 1: on AMD two GPUs of a communicator may use P2P at any distance, more of them only below a common switch.
-void NcclFinder::find_p2p_of_pairs() {
-  if (request_.environment.p2p_level) return;
+// Rules 1 and 2: what the driver lets use P2P and NCCL does not. On AMD two GPUs of a communicator may at any distance, more of them, as
+// on other CPUs, only below a common switch.
+void NcclFinder::find_host_memory() {
+  if (request_.environment.p2p_level || is_found("uplink-twice")) return;
   for (const Node& node : decision_.nodes) {
-    if (node.cpu != CpuClass::amd || node.gpus.size() < 3) continue;
-    int count = 0, from = -1, to = -1;
+    int count = 0, all = 0, refused = 0, from = -1, to = -1;
     for (std::size_t a = 0; a < node.gpus.size(); ++a)
       for (std::size_t b = a + 1; b < node.gpus.size(); ++b) {
+        if (node.hosts[a] != node.hosts[b] || node.hosts[a] != node.hosts.front()) continue;
+        ++all;
+        if (!is_by_memory(node.pairs[a][b])) continue;
         const std::size_t i = static_cast<std::size_t>(node.gpus[a]), j = static_cast<std::size_t>(node.gpus[b]);
-        const bool may = request_.p2p.empty() || (request_.p2p[i][j] && request_.p2p[j][i]);
-        if (!may || !is_by_memory(node.pairs[a][b])) continue;
-        if (count++ == 0) from = node.gpus[a], to = node.gpus[b];
+        if (!request_.p2p.empty() && !(request_.p2p[i][j] && request_.p2p[j][i])) ++refused;
+        else if (count++ == 0) from = node.gpus[a], to = node.gpus[b];
       }
+    const std::string pairs = count + refused == all ? (all == 1 ? "the only pair" : "all " + std::to_string(all) + " pairs") : std::to_string(count + refused) + " of " + std::to_string(all) + " pairs";
+    if (count == 0 && refused > 0)
+      return add("host-memory", Severity::info, "The driver does not let " + pairs + " of GPUs reach each other's memory (P2P): what they exchange is written to the host's memory and read from there again, and NCCL plans " + plan_text(decision_),
+                 "P2P where card and driver have it (GeForce cards mostly do not): nvidia-smi topo -p2p r must say OK");
     if (count == 0) continue;
     Request wider = request_;
     wider.environment.p2p_level = PathType::sys;
@@ -261,11 +267,12 @@ void NcclFinder::find_p2p_of_pairs() {
     else if (after * kWorthIt < before) remedy = "none: with NCCL_P2P_LEVEL=SYS NCCL would plan " + plan_text(*d) + " instead of " + plan_text(decision_);
     else remedy = "NCCL_P2P_LEVEL=SYS lets them copy directly, but the plan stays at " + plan_text(decision_) + ", since NCCL does not count the detour: only a measurement shows whether it helps";
     if (after * kWorthIt >= before) remedy += ". Before that ACS off and the IOMMU off or in pass-through: else P2P between far GPUs hangs or corrupts data";
-    add("p2p-of-pairs", Severity::info,
-        "On AMD CPUs NCCL lets two GPUs alone reach each other's memory at any distance, but a group of " + std::to_string(node.gpus.size()) + " only below a common PCIe switch: " + std::to_string(count) +
-            (count == 1 ? " pair" : " pairs") + " of GPUs (such as " + std::to_string(from) + " and " + std::to_string(to) + ") go" + (count == 1 ? "es" : "") + " through host memory though each pair alone would not",
-        remedy);
-    return;
+    const bool is_amd = node.cpu == CpuClass::amd;
+    return add(is_amd ? "p2p-of-pairs" : "host-memory", Severity::info,
+               (is_amd ? "On AMD CPUs NCCL lets two GPUs alone reach each other's memory at any distance, but a group of " + std::to_string(node.gpus.size()) + " only below a common PCIe switch: "
+                       : "NCCL lets GPUs reach each other's memory directly (P2P) only below a common PCIe switch or over NVLink: ") +
+                   pairs + " of GPUs (such as " + std::to_string(from) + " and " + std::to_string(to) + ") go" + (count + refused == 1 ? "es" : "") + " through host memory" + (is_amd ? " though each pair alone would not" : ""),
+               remedy);
   }
 }
 

@@ -10,7 +10,6 @@ namespace {
 constexpr int kMostThreads = 640, kWarp = 32;
 
 bool is_nvls(Algorithm a) { return a == Algorithm::nvls || a == Algorithm::nvls_tree; }
-bool is_x86(CpuClass c) { return c != CpuClass::arm && c != CpuClass::p9 && c != CpuClass::unknown; }
 
 // NCCL's expectation in its own precision, on which ties hang.
 float expected(const Decision& d, const Release& release, Operation op, Algorithm a, Protocol p, double size) {

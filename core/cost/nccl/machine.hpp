@@ -26,6 +26,8 @@ inline GBps pcie_rate(int generation, int lanes) {
 }
 
 enum class CpuClass : unsigned char { unknown, bdw, skl, srp, erp, amd, arm, p9, zhaoxin, yongfeng };
+constexpr bool is_intel(CpuClass c) { return c >= CpuClass::bdw && c <= CpuClass::erp; }
+constexpr bool is_x86(CpuClass c) { return c != CpuClass::arm && c != CpuClass::p9 && c != CpuClass::unknown; }
 enum class PartKind : unsigned char { pcie_switch, gpu, nic };
 
 struct Machine {

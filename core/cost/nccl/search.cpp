@@ -113,7 +113,7 @@ bool Search::take(const Path& path, int start, std::size_t steps, GBps rate, std
   if (path.type == PathType::phb && system_.vertex(start).kind == VertexKind::gpu)
     for (const int e : path.edges) {
       const Vertex& v = system_.vertex(system_.edge(e).to);
-      if (v.kind == VertexKind::cpu && v.cpu >= CpuClass::bdw && v.cpu <= CpuClass::erp) pcie = rate * 6 / 5;
+      if (v.kind == VertexKind::cpu && is_intel(v.cpu)) pcie = rate * 6 / 5;
     }
   const auto subtract = [](Edge& edge, GBps amount) { edge.rate = std::round((edge.rate - amount) * 1000) / 1000; };
   for (done = 0; done < steps; ++done) {

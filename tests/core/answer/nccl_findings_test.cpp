@@ -109,6 +109,40 @@ TEST_CASE("P2P of pairs: on AMD a group of four goes through host memory") {
   CHECK_FALSE(raises("rtx-a6000-4x-intel", "p2p-of-pairs"));
 }
 
+TEST_CASE("host memory: no common switch, or no P2P at all") {
+  const NcclFinding f = raised(found("l40s-8x-spr"), "host-memory");
+  CHECK(says(f.text, "all 28 pairs of GPUs (such as 0 and 1) go through host memory"));
+  CHECK(says(f.remedy, "the plan stays at 20 GB/s"));
+  CHECK(says(raised(found("l40s-8x-spr", {{"p2p", "none"}}), "host-memory").text, "The driver does not let all 28 pairs"));
+  CHECK(says(raised(found("rtx-a6000-4x-amd", {{"p2p", "none"}}), "host-memory").text, "plans 2 x 12 GB/s"));
+
+  CHECK_FALSE(raises("l40s-8x-spr-sw2", "host-memory", {{"gpus", {0, 1}}}));                   // below one switch
+  CHECK_FALSE(raises("l40s-8x-spr-sw2", "host-memory", {{"p2p", "none"}}));                    // uplink-twice says it
+  CHECK_FALSE(raises("l40s-8x-spr", "host-memory", {{"env", {{"NCCL_P2P_LEVEL", "SYS"}}}}));
+  CHECK_FALSE(raises("hgx-h100", "host-memory"));
+}
+
+TEST_CASE("nothing left: NCCL_ALGO and NCCL_PROTO may rule out all there is") {
+  const auto pat = found("hgx-h100", {{"env", {{"NCCL_ALGO", "PAT"}}}});
+  REQUIRE_FALSE(pat.empty());
+  CHECK(pat.front().rule == "nothing-left");
+  CHECK(pat.front().severity == Severity::error);
+  CHECK(says(pat.front().text, "NCCL_ALGO leaves no algorithm for any operation"));
+  CHECK(says(raised(found("hgx-h100", {{"env", {{"NCCL_ALGO", "Tree"}}}}), "nothing-left").text, "for broadcast, reduce, all_gather, reduce_scatter:"));
+  CHECK(says(raised(found("hgx-h100", {{"env", {{"NCCL_ALGO", "allreduce:NVLS"}, {"NCCL_PROTO", "LL"}}}}), "nothing-left").text, "NCCL_ALGO and NCCL_PROTO leave no algorithm for all_reduce:"));
+  for (const NcclFinding& f : found("mining-8x-x1", {{"env", {{"NCCL_ALGO", "PAT"}}}})) CHECK_FALSE(says(f.text, "Simple"));
+
+  CHECK_FALSE(raises("hgx-h100", "nothing-left", {{"env", {{"NCCL_ALGO", "Ring"}}}}));
+  CHECK_FALSE(raises("hgx-h100", "nothing-left", {{"env", {{"NCCL_ALGO", "allgather:PAT"}}}, {"nodes", 2}, {"gpus", {0}}}));
+}
+
+TEST_CASE("a limit on channels that does not hold") {
+  const NcclFinding f = raised(found("hgx-h100", {{"env", {{"NCCL_MAX_NCHANNELS", "3"}, {"NCCL_MIN_NCHANNELS", "12"}}}}), "no-limit");
+  CHECK(says(f.text, "NCCL_MAX_NCHANNELS=3 does not hold: NCCL_MIN_NCHANNELS=12 is applied after it, so 12 channels run"));
+  CHECK(says(raised(found("hgx-h100", {{"nccl", "2.27.3"}, {"env", {{"NCCL_MAX_NCHANNELS", "4"}}}}), "no-limit").text, "NVLS has more, and NCCL 2.27.3 gives rings as many, so 16 channels run"));
+  CHECK_FALSE(raises("hgx-h100", "no-limit", {{"env", {{"NCCL_MAX_NCHANNELS", "4"}}}}));
+}
+
 TEST_CASE("uplink used twice: no P2P below a switch") {
   const NcclFinding f = raised(found("l40s-8x-spr-sw2", {{"p2p", "none"}}), "uplink-twice");
   CHECK(says(f.text, "plans 10 GB/s instead of 20 GB/s"));

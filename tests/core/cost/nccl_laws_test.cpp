@@ -112,6 +112,7 @@ TEST_CASE("NCCL's decisions: rings visit every rank once on any machine, the sam
 
 TEST_CASE("NCCL's search gives back all it took", "[nccl]") {
   const nccl::Release of = release();
+  int crossing = 0;
   for (const char* file : {"hgx-h100.xml", "dgx1-v100.xml", "rtxpro6000-cascade.xml", "l40s-8x-spr-sw2-nic.xml"}) {
     INFO(file);
     const nccl::Machine machine = machine_of(file);
@@ -122,6 +123,8 @@ TEST_CASE("NCCL's search gives back all it took", "[nccl]") {
     nccl::find_paths(system, request);
     nccl::keep_reachable(system, 0);
     nccl::find_paths(system, request);
+    system.crosses = !system.nets.empty();
+    crossing += system.crosses ? 1 : 0;
     nccl::set_bounds(system);
     const std::vector<nccl::Edge> before = system.edges;
     for (const nccl::Pattern pattern : {nccl::Pattern::ring, nccl::Pattern::balanced_tree, nccl::Pattern::nvls}) {
@@ -134,8 +137,10 @@ TEST_CASE("NCCL's search gives back all it took", "[nccl]") {
       CHECK(first.order == second.order);
       CHECK(first.nets == second.nets);
       CHECK(first.intra == second.intra);
+      CHECK(first.nets.empty() == (!system.crosses || first.channels == 0));
     }
   }
+  CHECK(crossing >= 2);
 }
 
 TEST_CASE("NCCL's double binary tree: every node inside one tree, a leaf of the other", "[nccl]") {
