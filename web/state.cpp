@@ -143,7 +143,6 @@ void evaluate(AppState& state) {
   a.recipes = recipe_alternatives(a.plan, state.constants);
   a.lines = memory_timeline(a.plan, a.estimate);
   a.wiring = prepare(a.plan.cluster, state.constants.links);
-  a.graph = a.wiring.graph;
   a.sentence = sentence_in(state.words, a.plan, a.estimate, state.view.unit);
   choose_shown(state, shown);
   a.mapping.reset();

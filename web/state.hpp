@@ -42,7 +42,6 @@ struct Answer {
   std::vector<Alternative> shardings, wirings, recipes;
   std::vector<MemoryLine> lines;  // one per pipeline stage
   PreparedCluster wiring;
-  WiringGraph graph;
   std::vector<SentencePiece> sentence;
   std::optional<Explanation> explanation;
   int shown_message = -1;  // row of communication that the wiring is drawn for

@@ -97,13 +97,14 @@ void note_collectives(const Plan& p, const Estimate& e, Notes& n) {
   if (outside > 0) text += ", " + of(outside) + " beyond the sizes that were measured";
   n.info("communication", text + "; kinds of groups that send at the same time do not slow each other yet");
   if (outside > 0) n.warning("communication", of(outside) + (outside == 1 ? " message is" : " messages are") + " of a size that was not measured on such machines: the time is extrapolated");
-  bool copies = false, unplanned = false;
+  bool copies = false;
+  const RingOnWiring* plain = nullptr;
   for (const MessageCost& c : e.cost.messages) {
     copies = copies || c.ring.uses_host_memory;
-    unplanned = unplanned || c.ring.unplanned;
+    if (plain == nullptr && c.ring.is_plain_order) plain = &c.ring;
   }
-  if (unplanned)
-    n.warning("cluster.node", "NCCL's search finds no ring fast enough over these sockets: it takes rank order, two channels and the Simple protocol from 4 KiB on; NCCL_MIN_NCHANNELS=8 or a graph file helps");
+  if (plain != nullptr)
+    n.warning("cluster.node", "NCCL's search finds no ring fast enough between these GPUs: it takes rank order on " + of(plain->plan->channels) + " channels, plans 0.1 GB/s and so leaves the protocols for small messages early; NCCL_MIN_NCHANNELS=8 or a graph file helps, wireplan topology nccl says why");
   else if (copies && peers_over_pcie(p.cluster.node, 0, p.cluster.node.gpus - 1))
     n.info("cluster.node", "past a host bridge NCCL copies through host memory though peers could reach each other: NCCL_P2P_LEVEL=SYS changes that");
 }

@@ -93,7 +93,7 @@ void by_protocol(const Asked& a, BytesPerSecond bandwidth, Seconds fill, double 
       call.parts.fill = fill * k.ll128_fill;
       return;
     case nccl::Protocol::simple:
-      if (a.ring.unplanned) call.parts.start += c.hop * (steps * (k.unplanned_hop - 1));
+      if (a.ring.is_plain_order) call.parts.start += c.hop * (steps * (k.plain_order_hop - 1));
       else call.parts.fill = fill;
       return;
   }

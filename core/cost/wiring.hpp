@@ -65,7 +65,7 @@ struct LinkConstants {
   BytesPerSecond nvlink_ga10x_per_link;  // the slower NVLink 3 of GA102 cards (14 GB/s nominal)
   Seconds launch_per_gpu;                // one process that launches on several GPUs: for every GPU past the second
   double staged_of_pcie = 1;             // without GPUDirect: what a GPU passes to NICs by host memory, of its PCIe link's rate
-  double unplanned_hop = 1;              // a ring step where NCCL found no ring, against one of the low-latency protocol
+  double plain_order_hop = 1;              // a ring step where NCCL found no ring, against one of the low-latency protocol
   double ll128_share = 1, ll128_fill = 1;  // the LL128 protocol's share of B, and of what filling the bandwidth protocol costs
   Bytes nvls_fill_bytes;                 // V at which half of nvls_fill is spent
   std::shared_ptr<const nccl::Release> nccl;  // whose decisions groups of NVIDIA GPUs follow; none: nothing decides
@@ -162,7 +162,7 @@ struct RingOnWiring {
   std::vector<int> order;         // GPU indices on node 0 in the order the ring of the first group visits them
   bool uses_host_memory = false;  // copies go through a buffer in host memory: no peer access, or NCCL does not use it so far apart
   std::shared_ptr<const nccl::Decision> plan;  // what NCCL decides for the first group, without rings and trees; none: not known
-  bool unplanned = false;         // NCCL's search found no ring: rank order, and Simple instead of the LL protocols
+  bool is_plain_order = false;    // NCCL's search found no ring: rank order, and Simple instead of the LL protocols
 
   // What collective_formula() needs besides.
   BytesPerSecond pair_bandwidth;        // of send_recv between neighbouring ranks, all groups at once

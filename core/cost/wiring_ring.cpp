@@ -299,7 +299,7 @@ RingOnWiring laid_ring(const PreparedCluster& cluster, const GroupShape& shape, 
   RingOnWiring ring;
   if (shape.ranks < 2) return ring;
   ring.plan = std::move(plan);
-  ring.unplanned = ring.plan && ring.plan->ring.is_plain_order;
+  ring.is_plain_order = ring.plan && ring.plan->ring.is_plain_order;
   const int hosts = std::min(domain_hosts(cluster), std::max(1, shape.nodes));
   ring.per_node = std::min(shape.ranks, std::max(1, shape.per_node) * hosts);
   ring.nodes = (std::max(1, shape.nodes) + hosts - 1) / hosts;

@@ -170,7 +170,7 @@ LinkConstants read_link_constants(Reader& r) {
   read_constant(r, "nvlink_ga10x_per_link_bytes_per_s", k.nvlink_ga10x_per_link);
   read_constant(r, "launch_per_gpu_s", k.launch_per_gpu);
   read_constant(r, "staged_of_pcie", k.staged_of_pcie);
-  read_constant(r, "unplanned_hop", k.unplanned_hop);
+  read_constant(r, "plain_order_hop", k.plain_order_hop);
   read_constant(r, "ll128_share", k.ll128_share);
   read_constant(r, "ll128_fill", k.ll128_fill);
   read_constant(r, "nvls_fill_bytes", k.nvls_fill_bytes);

@@ -125,8 +125,8 @@ void spread(std::vector<Way>& ways, const WiringPicture& picture) {
 void draw_heads(Ui& ui, const AppState& state, const WiringPicture& picture, int head) {
   const ImU32 color = ui.colors->focus;
   for (const PlacedLink& p : picture.links) {
-    const Link& l = state.answer.graph.links[index(p.link)];
-    if (p.bent || p.a.x != p.b.x || state.answer.graph.components[index(l.b)].kind != ComponentKind::nvswitch || !uses_gpu(state.answer.plan.cluster, l.a)) continue;
+    const Link& l = state.answer.wiring.graph.links[index(p.link)];
+    if (p.bent || p.a.x != p.b.x || state.answer.wiring.graph.components[index(l.b)].kind != ComponentKind::nvswitch || !uses_gpu(state.answer.plan.cluster, l.a)) continue;
     const float lane = p.width / 4 + 0.4f;
     for (const float side : {-1.f, 1.f}) {
       const ImVec2 low{p.a.x + side * lane, std::max(p.a.y, p.b.y)}, high{low.x, std::min(p.a.y, p.b.y)};
@@ -140,7 +140,7 @@ void draw_heads(Ui& ui, const AppState& state, const WiringPicture& picture, int
 // Names of the chips that ways may cross, over them.
 void name_again(Ui& ui, const AppState& state, const WiringPicture& picture) {
   for (std::size_t i = 0; i < picture.chips.size(); ++i) {
-    const Component& c = state.answer.graph.components[i];
+    const Component& c = state.answer.wiring.graph.components[i];
     const Rect& r = picture.chips[i];
     if (r.w <= 0 || c.kind == ComponentKind::gpu) continue;
     const std::string name = c.kind == ComponentKind::nvswitch ? "NVSwitch" : c.id;

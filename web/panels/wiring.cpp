@@ -28,7 +28,7 @@ struct Scene {
   std::vector<double> used;              // the larger of both, bytes/s
   std::vector<double> flows;             // of that direction
 
-  explicit Scene(const AppState& state) : graph(state.answer.graph), plan(state.answer.plan) {
+  explicit Scene(const AppState& state) : graph(state.answer.wiring.graph), plan(state.answer.plan) {
     const Estimate& e = state.answer.estimate;
     pale = !e.memory.fits;
     is_bottleneck = !pale && wiring_verdict(e.step) >= WiringVerdict::waits_a_little;

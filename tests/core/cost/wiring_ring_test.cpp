@@ -169,16 +169,16 @@ TEST_CASE("few channels through host memory where NCCL plans a slow way, none at
   CHECK_THAT(gigabytes(ring({0, 1, 2, 3}).bus_bandwidth), WithinRel(40, 1e-12));
   const RingOnWiring all = ring({0, 1, 2, 3, 4, 5, 6, 7});
   CHECK(all.plan->channels == 2);
-  CHECK_FALSE(all.unplanned);
+  CHECK_FALSE(all.is_plain_order);
   CHECK_THAT(gigabytes(all.bus_bandwidth), WithinRel(20, 1e-12));
   CHECK(all.bottleneck == "2 channels, all that NCCL plans past xGMI cpu0–cpu1");
   CHECK(all.bottleneck_nominal.value == 0);
   // Blackwell's search begins at 18 GB/s: no ring over 16.
   c.node.gpu.architecture = "Blackwell";
-  CHECK(ring({0, 1, 2, 3, 4, 5, 6, 7}).unplanned);
-  CHECK_FALSE(ring({0, 1, 2, 3}).unplanned);
+  CHECK(ring({0, 1, 2, 3, 4, 5, 6, 7}).is_plain_order);
+  CHECK_FALSE(ring({0, 1, 2, 3}).is_plain_order);
   c.node.cpu = {"x86_64", "intel", "srp"};
-  CHECK_FALSE(ring({0, 1, 2, 3, 4, 5, 6, 7}).unplanned);
+  CHECK_FALSE(ring({0, 1, 2, 3, 4, 5, 6, 7}).is_plain_order);
   // A ring that a slow network limits to 0.12 GB/s is a ring all the same.
   c.nodes = 2;
   c.network = infiniband(1, 1);
@@ -186,7 +186,7 @@ TEST_CASE("few channels through host memory where NCCL plans a slow way, none at
   const RingOnWiring over_network = ring_on_wiring(slow, on_nodes(2, {{0, 1, 2, 3}}));
   REQUIRE(over_network.plan);
   CHECK_THAT(static_cast<double>(over_network.plan->ring.intra), WithinRel(0.12, 1e-6));
-  CHECK_FALSE(over_network.unplanned);
+  CHECK_FALSE(over_network.is_plain_order);
 }
 
 TEST_CASE("cube mesh of the DGX-1: several rings at once, as many as NCCL itself finds") {
