@@ -86,6 +86,7 @@ void add_nccl(std::vector<Row>& rows, const AppState& state) {
       say(kind + "." + std::to_string(i), name("graphs." + kind) + ", " + nccl_channels(state.words, g, g.pictures[i]), way_text_of(g.pictures[i]));
   }
   for (const auto& [operation, ways] : n.ways) say("switches." + operation, operation, ways_text(state.words, ways));
+  if (n.findings.empty()) say("findings", name("findings"), std::string(state.words["nccl.no_findings"]));
   for (std::size_t i = 0; i < n.findings.size(); ++i) say("findings." + std::to_string(i), name("findings"), n.findings[i].text + (n.findings[i].remedy.empty() ? "" : " " + n.findings[i].remedy));
 }
 

@@ -159,6 +159,16 @@ TEST_CASE("the limiting sentence is the program's") {
   }
 }
 
+TEST_CASE("findings, or that there are none, are said in words") {
+  App& page = page_on("hgx-h100-80gb");
+  CHECK(row_text("nccl.findings") == page.state.words["nccl.no_findings"]);
+  leave();
+  page_on("rtx-pro-6000-8x");
+  CHECK(row_text("nccl.findings").empty());
+  CHECK(!row_text("nccl.findings.0").empty());
+  leave();
+}
+
 TEST_CASE("the curve is marked where NCCL switches, for all GPUs of the cluster alone") {
   App& page = page_on("hgx-h100-80gb");
   page_edit("strategy", "ddp");

@@ -247,7 +247,8 @@ float lines_of(const std::string& text, float width) { return std::ceil(static_c
 
 std::string limit_or_problem(const AppState& state) {
   const std::string problem = nccl_problem(state);
-  return problem.empty() ? nccl_limit(state.words, state.nccl) : problem;
+  if (!problem.empty()) return problem;
+  return nccl_limit(state.words, state.nccl) + (state.nccl.findings.empty() ? ' ' + std::string(state.words["nccl.no_findings"]) : "");
 }
 
 }  // namespace
