@@ -230,6 +230,15 @@ void find_paths(System& system, const Request& request) {
       }
     }
   }
+  for (auto& to : system.paths)
+    for (const int gpu : system.gpus)
+      if (!to.empty()) {
+        Path& path = to[static_cast<std::size_t>(gpu)];
+        path.is_charged = path.type == PathType::phb && std::any_of(path.edges.begin(), path.edges.end(), [&](int e) {
+                            const Vertex& v = system.vertex(system.edge(e).to);
+                            return v.kind == VertexKind::cpu && is_intel(v.cpu);
+                          });
+      }
 }
 
 }  // namespace wireplan::nccl

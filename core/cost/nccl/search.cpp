@@ -46,6 +46,7 @@ class Search {
       if (system.nvswitch >= 0) intra_types_ |= 1u << static_cast<int>(system.path(a, system.nvswitch).type) | 1u << static_cast<int>(system.path(system.nvswitch, a).type);
       for (const int net : system.nets) inter_types_ |= 1u << static_cast<int>(system.path(a, net).type) | 1u << static_cast<int>(system.path(net, a).type);
     }
+    for (int g = 0; g < static_cast<int>(gpus()) && system.nvswitch < 0; ++g) next_of_.push_back(nearest_first(g));
     may_load_back_ = system.least_compute_capability() < 80 || system.vertex(system.cpus.front()).cpu == CpuClass::p9;
     used_.assign(system.gpus.size(), 0);
     plan_.order.assign(kMostChannels * gpus(), 0);
@@ -69,6 +70,7 @@ class Search {
   int& net_of(int channel, int end) { return plan_.nets[static_cast<std::size_t>(channel * 2 + end)]; }
   int net_index(int net) const { return static_cast<int>(std::find(system_.nets.begin(), system_.nets.end(), net) - system_.nets.begin()); }
 
+  bool has_room(const Path& path, GBps rate) const;
   bool take(const Path& path, int start, std::size_t steps, GBps rate, std::size_t& done);
   bool follow(int from, int to, float times);
   void search_channel(int& steps);
@@ -80,6 +82,7 @@ class Search {
   void finish(int& steps);
   void try_nvls(int head, int& steps);
   bool is_better() const;
+  std::vector<int> nearest_first(int position) const;
   void push_next_gpus(int position, int sort_net);
   const std::vector<int>& nets_to_try(int only);
   std::vector<int> own_nets(int only) const;
@@ -96,8 +99,9 @@ class Search {
   std::vector<PathType> net_near_type_;
   std::vector<std::vector<int>> own_nets_, nets_to_try_;  // by GPU, the last: for all; and by the distance allowed
   std::vector<std::uint64_t> used_;             // per GPU: a bit for each channel that has it
-  struct Score { int position; std::array<int, 5> key; };  // to the NIC: rate, PCIe rate, hops; to the GPU: rate, hops
+  struct Score { int position; std::array<int, 3> key; };  // to the NIC: rate, PCIe rate, hops
   std::vector<Score> scores_;
+  std::vector<std::vector<int>> next_of_;       // per GPU: the others by rate, then hops
   std::vector<int> next_;                       // a stack: what the visits under way have yet to try
   struct Try { GBps rate; int intra, inter, cross_nic; bool same_channels; Pattern pattern; int steps; };
   std::vector<Try> tries_;
@@ -106,16 +110,22 @@ class Search {
   Candidate plan_, best_;
 };
 
+// Whether take() may succeed, found without taking and giving back. Only where that leaves no trace: with a share of the traffic running
+// against the direction, rates are no whole MB/s and round.
+bool Search::has_room(const Path& path, GBps rate) const {
+  if (may_load_back_ || rate < 0) return true;
+  const GBps pcie = path.is_charged ? rate * 6 / 5 : rate;
+  return std::all_of(path.edges.begin(), path.edges.end(), [&](int e) { return system_.edge(e).rate >= (system_.edge(e).kind == EdgeKind::pci ? pcie : rate); });
+}
+
+// std::round(), without a call: it stands in the innermost loop.
+GBps rounded(GBps x) { return static_cast<GBps>(static_cast<std::int64_t>(static_cast<double>(x) + (x < 0 ? -0.5 : 0.5))); }
+
 // Takes `rate` from every edge; false, and `done` steps taken, where one has too little.
 // Intel's host bridges cut P2P into small packets: 6/5 on PCIe of a PHB path between GPUs (rule 4).
 bool Search::take(const Path& path, int start, std::size_t steps, GBps rate, std::size_t& done) {
-  GBps pcie = rate;
-  if (path.type == PathType::phb && system_.vertex(start).kind == VertexKind::gpu)
-    for (const int e : path.edges) {
-      const Vertex& v = system_.vertex(system_.edge(e).to);
-      if (v.kind == VertexKind::cpu && is_intel(v.cpu)) pcie = rate * 6 / 5;
-    }
-  const auto subtract = [](Edge& edge, GBps amount) { edge.rate = std::round((edge.rate - amount) * 1000) / 1000; };
+  const GBps pcie = path.is_charged ? rate * 6 / 5 : rate;
+  const auto subtract = [](Edge& edge, GBps amount) { edge.rate = rounded((edge.rate - amount) * 1000) / 1000; };
   for (done = 0; done < steps; ++done) {
     Edge& edge = system_.edge(path.edges[done]);
     const GBps forward = edge.kind == EdgeKind::pci ? pcie : rate;
@@ -152,6 +162,7 @@ bool Search::follow(int from, int to, float times) {
   if (times == 1 && path.type > allowed) return false;
   if (times == 1 && is_tree(plan_.pattern) && system_.path(to, from).type > allowed) return false;
   const GBps rate = (intra ? plan_.intra : plan_.inter) * times;
+  if (!has_room(path, rate)) return false;
   std::size_t done = 0;
   if (!take(path, from, path.edges.size(), rate, done)) {
     std::size_t undone = 0;
@@ -173,40 +184,53 @@ GBps Search::pcie_rate(int gpu) const {
   return -1;
 }
 
+std::vector<int> Search::nearest_first(int position) const {
+  const auto path = [&](int other) -> const Path& { return system_.path(gpu(position), gpu(other)); };
+  std::vector<int> others;
+  for (int i = 1; i < static_cast<int>(gpus()); ++i)
+    if (const int other = (position + i) % static_cast<int>(gpus()); !path(other).edges.empty()) others.push_back(other);
+  std::stable_sort(others.begin(), others.end(), [&](int a, int b) {
+    const int fast = static_cast<int>(path(a).rate), faster = static_cast<int>(path(b).rate);
+    return fast != faster ? fast > faster : path(a).edges.size() < path(b).edges.size();
+  });
+  return others;
+}
+
 // Which GPUs to try after `position`, best first (rule 11), on top of next_. `sort_net`: 1 the way returns to the NIC from there, -1 it
 // will later, 0 never.
 void Search::push_next_gpus(int position, int sort_net) {
   const int count = static_cast<int>(gpus());
   const std::uint64_t flag = std::uint64_t{1} << plan_.channels;
-  const auto is_open = [&](int other) { return (used_[static_cast<std::size_t>(other)] & flag) == 0 && !system_.path(gpu(position), gpu(other)).edges.empty(); };
+  const auto is_open = [&](int other) { return (used_[static_cast<std::size_t>(other)] & flag) == 0; };
   if (system_.nvswitch >= 0) {  // only the neighbours
     const int before = (position - 1 + count) % count, after = (position + 1) % count;
     const auto push = [&](int other) {
-      if (is_open(other)) next_.push_back(other);
+      if (is_open(other) && !system_.path(gpu(position), gpu(other)).edges.empty()) next_.push_back(other);
     };
     if (plan_.pattern == Pattern::ring && before != after) push(before);
     push(after);
     if (plan_.pattern == Pattern::balanced_tree && before != after) push(before);
     return;
   }
+  if (sort_net == 0) {
+    for (const int other : next_of_[static_cast<std::size_t>(position)])
+      if (is_open(other)) next_.push_back(other);
+    return;
+  }
   scores_.clear();
-  for (int i = 1; i < count; ++i) {
-    const int other = (position + i) % count;
+  for (const int other : next_of_[static_cast<std::size_t>(position)]) {
     if (!is_open(other)) continue;
-    const Path& path = system_.path(gpu(position), gpu(other));
-    Score s{other, {0, 0, 0, -static_cast<int>(path.rate), static_cast<int>(path.edges.size())}};
-    if (sort_net != 0) {
-      const Path& net = system_.path(net_of(plan_.channels, 0), gpu(other));
-      s.key[0] = -static_cast<int>(net.rate);
-      s.key[1] = -static_cast<int>(pcie_rate(gpu(other)));
-      s.key[2] = static_cast<int>(net.edges.size());
-    }
+    const Path& net = system_.path(net_of(plan_.channels, 0), gpu(other));
+    const Score s{other, {-static_cast<int>(net.rate), -static_cast<int>(pcie_rate(gpu(other))), static_cast<int>(net.edges.size())}};
     std::size_t at = scores_.size();  // of equal ones the first stays first
     scores_.push_back(s);
     for (; at > 0 && s.key < scores_[at - 1].key; --at) scores_[at] = scores_[at - 1];
     scores_[at] = s;
   }
-  const bool all_alike = std::all_of(scores_.begin(), scores_.end(), [&](const Score& s) { return s.key[3] == scores_.front().key[3] && s.key[4] == scores_.front().key[4]; });
+  const auto path = [&](const Score& s) -> const Path& { return system_.path(gpu(position), gpu(s.position)); };
+  const bool all_alike = std::all_of(scores_.begin(), scores_.end(), [&](const Score& s) {
+    return static_cast<int>(path(s).rate) == static_cast<int>(path(scores_.front()).rate) && path(s).edges.size() == path(scores_.front()).edges.size();
+  });
   if (sort_net == -1 && all_alike) std::reverse(scores_.begin(), scores_.end());
   for (const Score& s : scores_) next_.push_back(s.position);
 }

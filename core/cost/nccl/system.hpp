@@ -31,6 +31,7 @@ struct Path {
   PathType type = PathType::dis;
   GBps rate = 0;
   std::vector<int> edges{};
+  bool is_charged = false;  // PHB, past an Intel CPU, from a GPU (rule 4)
 };
 
 struct System {
