@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/answer/nccl_findings.hpp"
+#include "core/answer/nccl_links.hpp"
 
 namespace wireplan {
 
@@ -41,6 +42,8 @@ class NcclFinder {
   void find_channel_limits();
   void find_variables();
 
+  // The slowest link between the two GPUs whose way limits the rings of a node on one host.
+  std::optional<NcclLink> limiting_link(const nccl::Node& node) const;
   bool is_inside() const { return decision_.nccl_nodes() == 1; }  // all ranks in one node: NICs play no part
   bool is_found(std::string_view rule) const;
   void add(std::string_view rule, Severity severity, std::string text, std::string remedy) { list_.push_back({rule, severity, std::move(text), std::move(remedy)}); }

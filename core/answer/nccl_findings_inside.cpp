@@ -1,8 +1,6 @@
 #include <algorithm>
-#include <array>
 
 #include "core/answer/nccl_finder.hpp"
-#include "core/answer/nccl_links.hpp"
 #include "core/base/format.hpp"
 
 namespace wireplan {
@@ -66,24 +64,17 @@ std::string in_table(CpuClass type) {
   }
 }
 
-// The slowest pair that follows another in a ring: positions in the node.
-std::array<int, 2> slowest_step(const Node& node) {
-  std::array<int, 2> slowest{-1, -1};
-  GBps least = 0;
-  for (const auto& order : node.ring.order)
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      const int from = order[i], to = order[(i + 1) % order.size()];
-      const Node::Pair& pair = node.pairs[static_cast<std::size_t>(from)][static_cast<std::size_t>(to)];
-      if (from == to || (slowest[0] >= 0 && pair.rate >= least)) continue;
-      least = pair.rate;
-      slowest = {from, to};
-    }
-  return slowest;
-}
-
 bool is_by_memory(const Node::Pair& pair) { return pair.transport == Transport::shm; }
 
+const Node::Pair& pair_at(const Node& node, const Limit& limit) { return node.pairs[static_cast<std::size_t>(limit.from)][static_cast<std::size_t>(limit.to)]; }
+
 }  // namespace
+
+std::optional<NcclLink> NcclFinder::limiting_link(const Node& node) const {
+  const Limit& limit = node.ring_limit;
+  if (limit.from < 0 || limit.to < 0 || !is_on_one_host(node)) return std::nullopt;
+  return slowest_link(machine_, release_, request_.gpus, node.gpus[static_cast<std::size_t>(limit.from)], node.gpus[static_cast<std::size_t>(limit.to)], is_by_memory(pair_at(node, limit)));
+}
 
 // Rule 14.
 void NcclFinder::find_no_graph() {
@@ -101,13 +92,10 @@ void NcclFinder::find_no_graph() {
       const NcclLink link = slowest_link(machine_, release_, request_.gpus, node.gpus[a], node.gpus[b], is_by_memory(node.pairs[a][b]));
       is_slot = link.kind == NcclLink::Kind::slot;
       why = link.name + " has " + rate_text(static_cast<double>(link.rate)) + (link.kind == NcclLink::Kind::cpus ? in_table(node.cpu) : "");
-    } else if (is_on_one_host(node) && node.gpus.size() > 1) {
-      const auto [a, b] = slowest_step(node);
-      const Node::Pair& pair = node.pairs[static_cast<std::size_t>(a)][static_cast<std::size_t>(b)];
-      const NcclLink link = slowest_link(machine_, release_, request_.gpus, node.gpus[static_cast<std::size_t>(a)], node.gpus[static_cast<std::size_t>(b)], is_by_memory(pair));
-      is_slot = link.kind == NcclLink::Kind::slot;
-      why = link.name + " has " + rate_text(static_cast<double>(link.rate)) + " for all that crosses it";
-      if (is_intel(node.cpu) && pair.type == PathType::phb) why += ", less a sixth that NCCL takes off on Intel";
+    } else if (const std::optional<NcclLink> link = limiting_link(node)) {
+      is_slot = link->kind == NcclLink::Kind::slot;
+      why = link->name + " has " + rate_text(static_cast<double>(link->rate)) + " for all that crosses it";
+      if (is_intel(node.cpu) && pair_at(node, node.ring_limit).type == PathType::phb) why += ", less a sixth that NCCL takes off on Intel";
     }
     double simple = 0;
     for (double size = 512; size <= kLargeMessage && simple == 0; size *= 2)
@@ -225,15 +213,12 @@ void NcclFinder::find_far_cpus() {
   if (!is_on_one_host(node) || node.gpus.size() < 3) return;
   const std::vector<int> near = largest_on_one_cpu(machine_, request_.gpus);
   if (near.size() < 2 || near.size() == request_.gpus.size()) return;
-  const auto [a, b] = slowest_step(node);
-  if (a < 0) return;
-  const NcclLink link = slowest_link(machine_, release_, request_.gpus, node.gpus[static_cast<std::size_t>(a)], node.gpus[static_cast<std::size_t>(b)],
-                                     is_by_memory(node.pairs[static_cast<std::size_t>(a)][static_cast<std::size_t>(b)]));
-  if (link.kind != NcclLink::Kind::cpus) return;
+  const std::optional<NcclLink> link = limiting_link(node);
+  if (!link || link->kind != NcclLink::Kind::cpus) return;
   const auto d = decided_for(near);
   if (!d || planned_rate(*d) < 1.5 * planned_rate(decision_)) return;
   add("between-cpus", Severity::info,
-      "All rings cross " + link.name + ", for which NCCL plans " + rate_text(static_cast<double>(link.rate)) + in_table(node.cpu) + " and no measurement: that makes " + plan_text(decision_) + " for all " + std::to_string(node.gpus.size()) + " GPUs",
+      "All rings cross " + link->name + ", for which NCCL plans " + rate_text(static_cast<double>(link->rate)) + in_table(node.cpu) + " and no measurement: that makes " + plan_text(decision_) + " for all " + std::to_string(node.gpus.size()) + " GPUs",
       "groups that talk most on one NUMA node: for " + gpus_text(near) + " alone NCCL plans " + plan_text(*d));
 }
 

@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "core/answer/nccl_finder.hpp"
-#include "core/answer/nccl_links.hpp"
 
 namespace wireplan {
 namespace {
