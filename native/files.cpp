@@ -58,6 +58,20 @@ Result<std::string> read_lines(const std::string& path) {
   return text;
 }
 
+Errors folder_errors(const std::string& option, const std::string& path) {
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) return {};
+  const std::string given = value_text(Json(path));
+  return {{option, given, "a folder", option + " is " + given + (fs::exists(path, ignored) ? ": that is no folder" : ": there is no such folder")}};
+}
+
+Errors in_file(const std::string& path, Errors errors, bool all) {
+  const std::string name = path == "-" ? "standard input" : path;
+  for (Error& e : errors)
+    if ((all || e.path.empty()) && e.text.find(name) == std::string::npos) e.text = name + ": " + e.text;
+  return errors;
+}
+
 Result<Json> plan_argument(const std::string& argument, const Presets& presets) {
   if (argument == "-") return read_document(argument);
   if (looks_like_link(argument) || !presets.text("scenarios", argument).empty()) return Json(argument);

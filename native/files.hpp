@@ -15,6 +15,12 @@ Result<Json> read_document(const std::string& path);
 // The text of a file of lines, or of standard input for "-"; at most 256 MB.
 Result<std::string> read_lines(const std::string& path);
 
+// Nothing where `path` is a folder; `option` asked for it.
+Errors folder_errors(const std::string& option, const std::string& path);
+
+// Errors of the file as a whole name it, where they did not: "topo.xml: line 12: ..."; `all`: so do those of fields.
+Errors in_file(const std::string& path, Errors errors, bool all = false);
+
 // What the argument PLAN stands for, as stated_plan() takes it: in this order standard input, link, scenario id, file.
 Result<Json> plan_argument(const std::string& argument, const Presets& presets);
 

@@ -52,9 +52,9 @@ int import_log(const Options& options, const std::string& text, const Presets& p
   if (!log) return print_errors(log.errors(), options.json);
   if (options.cluster.empty()) return print(options.json ? dump_json(write_nccl_log(log.value())) : render_nccl_log(log.value()), kDone);
   Result<Json> request = machine_argument(options.cluster, presets);
-  if (!request) return print_errors(request.errors(), options.json);
+  if (!request) return print_errors(in_file(options.cluster, request.errors()), options.json);
   Result<NcclBesideLog> both = asked_nccl_beside_log(request.value(), log.value(), presets);
-  if (!both) return print_errors(both.errors(), options.json);
+  if (!both) return print_errors(in_file(options.cluster, both.errors()), options.json);
   const NcclLogComparison& comparison = both.value().comparison;
   return print(options.json ? dump_json(write_nccl_log(log.value(), &comparison)) : render_nccl_log(log.value(), &comparison), kDone);
 }

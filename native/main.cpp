@@ -103,7 +103,10 @@ int run_accuracy(const Options& options, const Presets& presets) {
   Result<std::string> lines = options.runs_file.empty() ? Result<std::string>(std::string(reference_runs()) + std::string(published_sweeps())) : read_lines(options.runs_file);
   if (!lines) return print_errors(lines.errors(), options.json);
   TopologyText topology;
-  if (!options.xml_folder.empty()) topology = [&](const std::string& name) { return read_lines(options.xml_folder + '/' + name); };
+  if (!options.xml_folder.empty()) {
+    if (Errors errors = folder_errors("--xml-dir", options.xml_folder); !errors.empty()) return print_errors(errors, options.json);
+    topology = [&](const std::string& name) { return read_lines(options.xml_folder + '/' + name); };
+  }
   Result<Runs> runs = read_runs(lines.value(), presets, topology);
   if (!runs) return print_errors(runs.errors(), options.json);
   Result<Constants> constants = presets.constants();

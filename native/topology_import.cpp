@@ -27,7 +27,7 @@ int run_topology_import(const Options& options, const Presets& presets) {
   Result<std::string> text = read_lines(options.import_file);
   if (!text) return print_errors(text.errors(), options.json);
   Result<Cluster> cluster = import_topology(text.value(), {options.import_gpu, options.import_network}, presets);
-  if (!cluster) return print_errors(cluster.errors(), options.json);
+  if (!cluster) return print_errors(in_file(options.import_file, cluster.errors()), options.json);
   if (options.json) return print(dump_json(write_cluster(cluster.value())), kDone);
   Result<Constants> constants = presets.constants();
   if (!constants) return print_errors(constants.errors(), false);

@@ -44,19 +44,24 @@ Result<Json> stated_request(const std::string& machine, const NcclOptions& o, co
   return request;
 }
 
+// Errors name their machine where there are several.
+Errors of_machine(const std::string& machine, const Options& options, const Errors& errors) {
+  return in_file(machine, errors, options.nccl.machines.size() > 1 && !errors.front().path.starts_with("--"));
+}
+
 // The decision for the communicator of a log, and the log beside it.
 int run_beside_log(const Options& options, const Presets& presets) {
   const NcclOptions& o = options.nccl;
   if (o.machines.size() > 1 || o.compare)
     return print_errors({Error{"--log", value_text(Json(o.log)), "one machine, without --compare", "--log holds one log against one machine: leave --compare and further machines out"}}, options.json);
   Result<Json> request = stated_request(o.machines.front(), o, options.gpus, presets);
-  if (!request) return print_errors(request.errors(), options.json);
+  if (!request) return print_errors(of_machine(o.machines.front(), options, request.errors()), options.json);
   Result<std::string> text = read_lines(o.log);
   if (!text) return print_errors(text.errors(), options.json);
   const Result<NcclLog> log = read_nccl_log(text.value());
-  if (!log) return print_errors(log.errors(), options.json);
+  if (!log) return print_errors(in_file(o.log, log.errors()), options.json);
   Result<NcclBesideLog> both = asked_nccl_beside_log(request.value(), log.value(), presets);
-  if (!both) return print_errors(both.errors(), options.json);
+  if (!both) return print_errors(of_machine(o.machines.front(), options, both.errors()), options.json);
   const auto& [answer, comparison] = both.value();
   if (!options.json) return print(render_nccl(answer, options.format, &comparison), kDone);
   Json document = write_nccl(answer);
@@ -123,24 +128,24 @@ void define_topology_nccl(CLI::App& topology, Options& options) {
 int run_topology_nccl(const Options& options, const Presets& presets) {
   if (!options.nccl.log.empty()) return run_beside_log(options, presets);
   std::vector<NcclCandidate> cases;
-  const auto ask = [&](std::string label, const Result<Json>& request) -> Errors {
-    if (!request) return request.errors();
+  const auto ask = [&](std::string label, const std::string& machine, const NcclOptions& what_if, const std::string& gpus) -> Errors {
+    const Result<Json> request = stated_request(machine, what_if, gpus, presets);
+    if (!request) return of_machine(machine, options, request.errors());
     Result<NcclAnswer> answer = asked_nccl(request.value(), presets);
-    if (!answer) return answer.errors();
+    if (!answer) return of_machine(machine, options, answer.errors());
     cases.push_back({std::move(label), std::move(answer.value())});
     return {};
   };
-  const auto asked_for = [&](const std::string& machine, const NcclOptions& what_if, const std::string& gpus) { return stated_request(machine, what_if, gpus, presets); };
   const std::vector<std::string>& machines = options.nccl.machines;
   Errors errors;
   if (options.nccl.compare) {  // the first machine as it is, then with what is asked
     NcclOptions plain;
     plain.nodes = options.nccl.nodes;
     plain.rack_nodes = options.nccl.rack_nodes;
-    errors = ask("as it is", asked_for(machines.front(), plain, ""));
+    errors = ask("as it is", machines.front(), plain, "");
   }
   for (std::size_t i = 0; i < machines.size() && errors.empty(); ++i)
-    errors = ask(options.nccl.compare && machines.size() == 1 ? what_is_asked(options) : machines[i], asked_for(machines[i], options.nccl, options.gpus));
+    errors = ask(options.nccl.compare && machines.size() == 1 ? what_is_asked(options) : machines[i], machines[i], options.nccl, options.gpus);
   if (!errors.empty()) return print_errors(errors, options.json);
   if (cases.size() == 1) return print(options.json ? dump_json(write_nccl(cases.front().answer)) : render_nccl(cases.front().answer, options.format), kDone);
   return print(options.json ? dump_json(write_nccl_comparison(cases)) : render_nccl_comparison(cases, options.format), kDone);

@@ -64,6 +64,7 @@ def nccl(wireplan, tmp_path):
         def error(self, text, *options):
             (error,) = self.timed(wireplan.errors, self.file(text), *options)
             assert error["limit"]
+            assert error["path"] or error["text"].startswith(f"{self.file(text)}: ") or options
             return error
 
         def text(self, text, *options):
@@ -156,7 +157,7 @@ def test_values_that_no_hardware_has(nccl, key, old, values, limit):
     assert old in PAIR_WITH_NIC
     for value in values:
         error = nccl.error(PAIR_WITH_NIC.replace(old, f'{key}="{value}"', 1))
-        assert re.match(r"line \d+: <", error["text"]) and f'{key}="{value}"' in error["text"]
+        assert re.search(r"\.xml: line \d+: <", error["text"]) and f'{key}="{value}"' in error["text"]
         assert error["limit"] == limit and limit in error["text"]
         assert json.loads(error["value"]) == value
 
@@ -303,6 +304,16 @@ def test_accuracy_counts_what_is_right(wireplan):
     assert max(map(len, done.out.splitlines())) <= 100
     assert re.search(rf"nccl\.paths +{len(runs)} +{len(runs)} +100\.0 %", done.out)
     assert re.search(rf"cases right in all +{len(runs) - 1} +{len(runs)} ", done.out)
+
+
+@pytest.mark.parametrize("name", ["none", "file"])
+def test_accuracy_says_that_the_folder_is_none(wireplan, tmp_path, name):
+    (tmp_path / "file").write_text("")
+    folder = str(tmp_path / name)
+    for runs in ([], ["--runs", str(ROOT / "tests/data/nccl_graphs.jsonl")]):
+        (error,) = wireplan.errors("accuracy", *runs, "--xml-dir", folder)
+        assert error["path"] == "--xml-dir" and error["limit"] == "a folder"
+        assert json.dumps(folder) in error["text"]
 
 
 def test_accuracy_without_the_files_names_them(wireplan, tmp_path):
