@@ -136,7 +136,7 @@ void NcclFinder::find_unknown_speeds() {
   const auto d = decided(faster, request_);
   if (!d || planned_rate(*d) < kWorthIt * planned_rate(decision_)) return;
   add("unknown-speed", Severity::warning,
-      "The PCIe speed at " + gpus_text(unknown) + " is not stated, as in many virtual machines: NCCL takes PCIe 3 (12 GB/s at 16 lanes) and plans " + plan_text(decision_),
+      "The PCIe speed at " + gpus_text(unknown) + " is not known to NCCL, as in many virtual machines: NCCL takes PCIe 3 (12 GB/s at 16 lanes) and plans " + plan_text(decision_),
       "a topology file with link_speed and link_width filled in (NCCL_TOPO_FILE); were the links PCIe 4, NCCL would plan " + plan_text(*d));
 }
 

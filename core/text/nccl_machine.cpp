@@ -30,7 +30,22 @@ int generation_of(std::string_view speed) {
   return 0;
 }
 
-constexpr std::size_t kMostNics = 128;  // ports; the search looks at each at every step
+constexpr double kMostLatency = 100'000;  // of a NIC, in µs
+
+// What of a file is passed over or replaced: the first lines by number and value, the others by count.
+class Places {
+ public:
+  void add(const XmlElement& e, std::string_view value) {
+    if (++count_ <= kMostShown) text_ += (count_ == 1 ? "line " : ", line ") + std::to_string(e.line) + " (" + (value.empty() ? "none" : shown_name(value)) + ')';
+  }
+  int count() const { return count_; }
+  std::string text() const { return count_ > kMostShown ? text_ + " and " + std::to_string(count_ - kMostShown) + " more" : text_; }
+
+ private:
+  static constexpr int kMostShown = 8;
+  int count_ = 0;
+  std::string text_;
+};
 
 class Reading {
  public:
@@ -143,9 +158,12 @@ class Reading {
     const int index = add(gpu != nullptr ? PartKind::gpu : nic != nullptr ? PartKind::nic : PartKind::pcie_switch, cpu, above);
     element_of_.resize(machine().parts.size(), nullptr);
     element_of_.back() = &e;
-    int width = number(e, "link_width", 0, 64, 0);
+    int width = number(e, "link_width", 0, 32, 0);
     if (width == 0) width = 16;
-    const int generation = generation_of(e.get("link_speed"));
+    if ((width & (width - 1)) != 0 && width != 12) refuse(e, "link_width", "1, 2, 4, 8, 12, 16 or 32, or 0 where it is not known");
+    const std::string_view speed = e.get("link_speed");
+    const int generation = generation_of(speed);
+    if (generation == 0 && !e.children.empty()) unknown_speeds_.add(e, speed);  // nothing hangs on the others
     machine().parts.back().rate = nccl::pcie_rate(generation > 0 ? generation : kUnknownGeneration, width);
     machine().parts.back().is_speed_known = generation > 0;
     if (gpu != nullptr) add_gpu(*gpu, e);
@@ -169,7 +187,7 @@ class Reading {
     for (const int child : gpu.children)
       if (element(child).name == "c2c") {
         const int count = number(element(child), "count", 1, 1024, 1), rate = number(element(child), "bw", 1, 10'000'000, 0);
-        part.c2c += static_cast<GBps>(rate * count / 1000.0);
+        part.c2c += static_cast<GBps>(static_cast<double>(rate) * count / 1000);
       }
     machine().gpus.push_back(static_cast<int>(machine().parts.size()) - 1);
     if (machine().gpus.size() > static_cast<std::size_t>(kMostCapturedGpus)) fail(pci, "at most 128 GPUs", "the file has more than 128 GPUs; one machine has not so many");
@@ -191,12 +209,15 @@ class Reading {
         assume("nets." + std::to_string(net.dev) + ".speed", "10000", "the file gives no speed for the NIC " + shown_name(e.get("name")) + ": 10 Gbit/s, as NCCL takes it");
       }
       net.rate = static_cast<GBps>(mbit / 8000.0);
-      net.latency_us = static_cast<float>(decimal(e.get("latency")));
+      net.latency_us = latency_of(e);
       net.gpudirect = number(e, "gdr", 0, 1, 0) != 0;
       for (const Machine::Net& other : machine().nets)
         if (other.dev == net.dev) return fail(e, "each dev once", "two <net> have the dev " + std::to_string(net.dev));
       machine().nets.push_back(net);
-      if (machine().nets.size() > kMostNics) return fail(e, "at most 128 NICs", "the file has more than 128 NICs; one machine has not so many");
+      if (machine().nets.size() > static_cast<std::size_t>(nccl::kMostNics)) {
+        const std::string most = std::to_string(nccl::kMostNics);
+        return fail(e, "at most " + most + " NICs", "the file has more than " + most + " NICs; one machine has not so many");
+      }
     }
   }
 
@@ -234,6 +255,10 @@ class Reading {
           }
     }
     check_nvlinks();
+    if (unknown_speeds_.count() > 0)
+      assume("link_speed", "\"8.0 GT/s PCIe\"", "the file gives no speed NCCL knows for " + std::to_string(unknown_speeds_.count()) + " PCIe links, " + unknown_speeds_.text() + ": PCIe 3, as NCCL takes it");
+    if (lost_links_.count() > 0)
+      assume("nvlink", std::to_string(lost_links_.count()), "the file has no such GPU as its NVLinks lead to in " + lost_links_.text() + ": left out, as NCCL does");
   }
 
   void add_nvlink(const XmlElement& e, Machine::Part& part) {
@@ -243,7 +268,7 @@ class Reading {
     if (type.substr(0, 4) == "0x03") {
       const auto bus = bus_number(e.get("target"));
       const auto target = bus ? gpu_of_.find(*bus) : gpu_of_.end();
-      if (target == gpu_of_.end()) return;  // a GPU the file does not have: NCCL passes it over
+      if (target == gpu_of_.end()) return lost_links_.add(e, e.get("target"));
       link.to = Machine::NvLink::To::gpu;
       link.gpu = target->second;
       if (&machine().parts[static_cast<std::size_t>(link.gpu)] == &part) return fail(e, "another GPU", "the NVLink leads to its own GPU, " + shown_name(e.get("target")));
@@ -274,22 +299,21 @@ class Reading {
     const bool is_negative = text.front() == '-';
     const auto value = small_number(is_negative ? text.substr(1) : text);
     const int signed_value = value ? (is_negative ? -*value : *value) : 0;
-    if (!value || signed_value < least || signed_value > most) {
-      const std::string limit = std::to_string(least) + " to " + std::to_string(most);
-      fail(e, limit, "<" + shown_name(e.name) + "> has " + std::string(key) + "=\"" + shown_name(text) + "\": must be " + limit, value_text(Json(text)));
-      return otherwise;
-    }
-    return signed_value;
+    if (value && signed_value >= least && signed_value <= most) return signed_value;
+    refuse(e, key, std::to_string(least) + " to " + std::to_string(most));
+    return otherwise;
   }
-  static double decimal(std::string_view text) {
-    double value = 0, place = 0;
-    for (const char c : text.substr(0, 20)) {
-      if (c == '.' && place == 0) { place = 1; continue; }
-      if (c < '0' || c > '9') return 0;
-      if (place > 0) value += (c - '0') * (place /= 10);
-      else value = value * 10 + (c - '0');
-    }
-    return std::min(value, 1e6);
+  float latency_of(const XmlElement& e) {
+    if (e.get("latency").empty()) return 0;
+    const Result<Json> value = parse_json(e.get("latency"));
+    const double us = value && value.value().is_number() ? value.value().get<double>() : -1;
+    if (us >= 0 && us <= kMostLatency) return static_cast<float>(us);
+    refuse(e, "latency", "0 to 100000 (µs)");
+    return 0;
+  }
+  void refuse(const XmlElement& e, std::string_view key, const std::string& limit) {
+    const std::string_view text = e.get(key);
+    fail(e, limit, "<" + shown_name(e.name) + "> has " + std::string(key) + "=\"" + shown_name(text) + "\": must be " + limit, value_text(Json(text)));
   }
 
   void assume(std::string path, std::string value, std::string why) { found_.assumed.push_back({std::move(path), std::move(value), std::move(why)}); }
@@ -307,6 +331,7 @@ class Reading {
   std::map<std::uint64_t, int> gpu_of_, switch_of_;  // parts by bus
   std::vector<std::pair<std::uint64_t, int>> nics_;
   std::string_view host_;
+  Places unknown_speeds_, lost_links_;
   Errors errors_;
 };
 

@@ -17,7 +17,8 @@ struct NcclMachine {
 };
 
 // Errors (path "", with the line) for what NCCL would fail on or could not mean: no <system>, no GPU, a GPU without sm, a bus id given
-// twice, widths and rates no hardware has, NVLinks to nowhere at one end only.
+// twice, widths, rates and latencies no hardware has, NVLinks counted otherwise at their other end. Assumed where NCCL goes on: PCIe speeds it
+// does not know, NVLinks to GPUs that are not in the file.
 Result<NcclMachine> nccl_machine_of(const XmlDocument& document);
 
 }  // namespace wireplan

@@ -39,7 +39,7 @@ def system(*cpus):
 
 
 TWO = system(cpu(gpu(0), gpu(1)))
-PAIR_WITH_NIC = system(cpu(gpu(0), gpu(1), nic(0)))
+PAIR_WITH_NIC = system(cpu(gpu(0), gpu(1), nic(0, latency="1.5")))
 
 
 @pytest.fixture
@@ -143,7 +143,9 @@ def test_a_file_that_is_none(nccl, text, words):
 @pytest.mark.parametrize(
     "key, old, values, limit",
     [
-        ("link_width", 'link_width="16"', ["65", "-1", "1e9", "x16", "999999999999999999999", "nan"], "0 to 64"),
+        ("link_width", 'link_width="16"', ["33", "-1", "1e9", "x16", "999999999999999999999", "nan"], "0 to 32"),
+        ("link_width", 'link_width="16"', ["3", "17", "24", "31"], "1, 2, 4, 8, 12, 16 or 32, or 0 where it is not known"),
+        ("latency", 'latency="1.5"', ["1e30", "1e999", "nan", "inf", "-100", "-0.1", "100000.1", "soon", "1.5us", "0x10", "[0]", "1 2"], "0 to 100000 (µs)"),
         ("sm", 'sm="90"', ["-1", "0", "7", "1000", "9.0", "ninety"], "30 to 999"),
         ("speed", 'speed="100000"', ["-2", "100000001", "inf", "1e5"], "-1 to 100000000"),
         ("dev", 'dev="0"', ["-2", "4096", "none"], "-1 to 4095"),
@@ -170,7 +172,44 @@ def test_counts_of_nvlinks(nccl, count):
 
 def test_long_values_are_cut(nccl):
     error = nccl.error(PAIR_WITH_NIC.replace('link_width="16"', f'link_width="{"9" * 5000}"', 1))
-    assert len(error["text"]) < 300
+    assert len(error["text"]) < 300 + len(nccl.file(""))
+
+
+@pytest.mark.parametrize("value", ["0", "0.000000", "1.25", "1e+02", "100000", ""])
+def test_latencies_as_nccl_writes_them(nccl, value):
+    assert nccl.json(PAIR_WITH_NIC.replace('latency="1.5"', f'latency="{value}"'), "--nodes", "2")["nccl_nodes"] == 2
+
+
+def test_a_latency_counts(nccl):
+    times = lambda latency: [point[3] for choice in nccl.json(system(cpu(gpu(0), nic(0, latency=latency))), "--nodes", "2")["choices"] if choice["op"] == "all_reduce" for point in choice["points"]]
+    assert all(slow > quick for quick, slow in zip(times("0"), times("1e2"), strict=True))
+
+
+def test_a_speed_nccl_does_not_know_is_pcie_3(nccl):
+    """As NCCL takes it; what the file says there, and where, is said."""
+    text = system(cpu(gpu(0, speed="Unknown"), gpu(1, speed="64 GT/s"), gpu(2, speed=""), *(gpu(i, speed="fast") for i in range(3, 10)), nic(0)))
+    (assumed,) = nccl.json(text)["assumed"]
+    assert assumed["path"] == "link_speed" and assumed["value"] == "8.0 GT/s PCIe"
+    for words in ("for 10 PCIe links", "line 3 (Unknown)", "line 4 (64 GT/s)", "line 5 (none)", "line 10 (fast) and 2 more", "PCIe 3"):
+        assert words in assumed["why"]
+    assert "line 3 (Unknown)" in " ".join(nccl.text(text).split())
+    assert "not stated" not in nccl.text(text)
+    assert nccl.json(TWO)["assumed"] == []
+    assert nccl.json(system(cpu(gpu(0, speed="Unknown"), gpu(1, speed="Unknown"))))["paths"] == nccl.json(system(cpu(gpu(0, speed="8.0 GT/s PCIe"), gpu(1, speed="8.0 GT/s PCIe"))))["paths"]
+
+
+def test_nvlinks_to_gpus_the_file_does_not_have_are_said(nccl):
+    mesh = lambda i, others: "".join(f'\n<nvlink target="0000:{j + 1:02x}:00.0" count="2" tclass="0x030200"/>' for j in others if j != i)
+    whole, cut = (system(cpu(*(gpu(i, mesh(i, others)) for i in range(2)))) for others in (range(2), range(4)))
+    (assumed,) = nccl.json(cut)["assumed"]
+    assert assumed["path"] == "nvlink" and assumed["value"] == 4
+    assert "line 5 (0000:03:00.0), line 6 (0000:04:00.0), line 9 (0000:03:00.0), line 10 (0000:04:00.0): left out" in assumed["why"]
+    assert nccl.json(whole) == nccl.json(cut) | {"assumed": []}
+    for legitimate in (NVSWITCH, NVSWITCH.replace("0x068000", "0x068001")):
+        assert nccl.json(system(cpu(gpu(0, legitimate), gpu(1, legitimate))))["assumed"] == []
+    many = system(cpu(*(gpu(i, mesh(i, range(2, 60))) for i in range(2))))
+    (assumed,) = nccl.json(many)["assumed"]
+    assert assumed["value"] == 116 and " and 108 more: left out" in assumed["why"] and len(assumed["why"]) < 400
 
 
 def test_what_is_not_known_is_passed_over(nccl):

@@ -19,6 +19,8 @@ using GBps = float;  // 1e9 bytes/s
 
 inline constexpr GBps kLocalRate = 5000;  // inside a part, or between parts of one card: never what limits
 
+inline constexpr int kMostNics = 128;  // ports of a host: the search looks at each at every step
+
 // Of a PCIe link, generations 1 to 6; NCCL counts lanes in units of 12.5 MB/s.
 inline GBps pcie_rate(int generation, int lanes) {
   constexpr int kLane[] = {15, 30, 60, 120, 240, 480};

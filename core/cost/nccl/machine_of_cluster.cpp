@@ -11,7 +11,7 @@
 namespace wireplan::nccl {
 namespace {
 
-constexpr int kMostGpus = 128, kMostNics = 256;  // of a host
+constexpr int kMostGpus = 128;  // of a host
 constexpr int kC2cLink = 44'712;                 // MB/s of one of the links between Grace and its GPU, as NVML tells NCCL
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }

@@ -264,9 +264,12 @@ TEST_CASE("A drawn graph without NICs has those of the cluster's network, and no
   CHECK_FALSE(m.machine.nets[0].gpudirect);
   CHECK_FALSE(m.request.gpudirect);
   CHECK(m.assumed.size() == 1);
-  c.network->nics_per_node = 257;
+  c.network->nics_per_node = nccl::kMostNics;
+  CHECK(made(c).machine.nets.size() == 128);
+  c.network->nics_per_node = nccl::kMostNics + 1;  // a file says the same
   REQUIRE_FALSE(result_of(c));
   CHECK(result_of(c).errors()[0].path == "cluster.network.nics_per_node");
+  CHECK(result_of(c).errors()[0].limit == "at most 128 NICs");
 }
 
 TEST_CASE("A graph of NVLinks alone, and one with a ring of switches, still make a machine that NCCL can decide on", "[nccl]") {
