@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/cost/nccl/machine_of_cluster.hpp"
+#include "core/text/answer_json.hpp"
 #include "core/text/nccl_environment.hpp"
 #include "core/text/nccl_machine.hpp"
 #include "core/text/read_node.hpp"
@@ -70,6 +71,15 @@ bool read_count(Reader& r, std::string_view key, int most, int& out) {
   }
   out = value;
   return true;
+}
+
+// A rack of more hosts than there are is part of a rack, but where nobody counted hosts at all it would say nothing.
+void check_rack(Reader& r, NcclAnswer& answer) {
+  const int hosts = answer.request.hosts;
+  const std::string text = "rack_nodes is " + std::to_string(answer.request.rack_hosts);
+  if (answer.request.rack_hosts <= hosts) return;
+  if (hosts == 1 && r.stated("nodes") == nullptr) return r.fail("rack_nodes", Json(answer.request.rack_hosts), "with nodes", text + ", but there is one node: say how many with nodes (--nodes)");
+  answer.notes.push_back({Severity::info, "rack_nodes", text + ", more than the nodes (" + std::to_string(hosts) + "): all of them share one NVLink domain"});
 }
 
 // Rates are floats of a few digits; as doubles they would show digits they do not have.
@@ -261,7 +271,7 @@ Result<NcclAnswer> stated_nccl(const Json& request, const Presets& presets) {
   }
   const std::size_t gpus = answer.machine.gpus.size();
   read_count(r, "nodes", kMostHosts, answer.request.hosts);
-  read_count(r, "rack_nodes", kMostHosts, answer.request.rack_hosts);
+  if (read_count(r, "rack_nodes", kMostHosts, answer.request.rack_hosts)) check_rack(r, answer);
   r.read_stated("gpudirect", answer.request.gpudirect);
   read_p2p(r, gpus, answer.request);
   check_gpus(r, gpus, answer.request);
@@ -269,7 +279,7 @@ Result<NcclAnswer> stated_nccl(const Json& request, const Presets& presets) {
     Result<NcclEnvironment> environment = read_nccl_environment(*variables, "env");
     if (environment) {
       answer.request.environment = environment.value().environment;
-      answer.notes = std::move(environment.value().notes);
+      for (Note& note : environment.value().notes) answer.notes.push_back(std::move(note));
     } else {
       log.add_new(environment.errors());
     }
@@ -302,7 +312,7 @@ Result<NcclAnswer> asked_nccl(const Json& request, const Presets& presets) {
 Json write_nccl(const NcclAnswer& answer) {
   const Decision& d = answer.decision;
   const nccl::Node& node = d.nodes.front();
-  Json j = Json::object(), graphs = Json::array(), channels = Json::object(), rings = Json::array(), trees = Json::array(), tuning = Json::object(), choices = Json::array();
+  Json j = Json::object(), graphs = Json::array(), channels = Json::object(), rings = Json::array(), trees = Json::array(), tuning = Json::object(), choices = Json::array(), notes = Json::array();
   put(j, "schema", "wireplan.nccl/1");
   put(j, "nccl", answer.release.version);
   put(j, "ranks", d.ranks);
@@ -345,6 +355,8 @@ Json write_nccl(const NcclAnswer& answer) {
   put(j, "choices", std::move(choices));
   put(j, "findings", write_findings(answer.findings));
   put(j, "assumed", write_assumed(answer.assumed));
+  for (const Note& n : answer.notes) notes.push_back(write_note(n));
+  put(j, "notes", std::move(notes));
   return j;
 }
 

@@ -271,6 +271,7 @@ def test_a_rack_without_p2p(nccl, name, hosts):
         (["--nodes", "99999999999999999999"], "command line", "--nodes"),
         (["--nodes", "2"], "nodes", "no NIC"),
         (["--rack-nodes", "0"], "rack_nodes", "1 to 512"),
+        (["--rack-nodes", "4"], "rack_nodes", "rack_nodes is 4, but there is one node"),
         (["--p2p", "01"], "p2p", "each of 2 GPUs"),
         (["--p2p", "01/10/00"], "p2p", "each of 2 GPUs"),
         (["--p2p", "011/101/110"], "p2p", "each of 2 GPUs"),
@@ -314,7 +315,36 @@ def test_one_gpu_alone_and_hosts_without_nic(nccl):
     assert nccl.json(system(cpu(gpu(0), nic(0))), "--nodes", "2")["nccl_nodes"] == 2
 
 
+def test_a_rack_of_more_hosts_than_there_are(nccl):
+    tray = (DATA / "gb200-tray.xml").read_text()
+    part, whole = (nccl.json(tray, "--nodes", "2", "--rack-nodes", n) for n in ("18", "2"))
+    assert part["notes"] == [{"severity": "info", "path": "rack_nodes", "text": "rack_nodes is 18, more than the nodes (2): all of them share one NVLink domain"}]
+    assert whole["notes"] == [] and part == whole | {"notes": part["notes"]}
+    assert nccl.json(tray, "--nodes", "1", "--rack-nodes", "18")["notes"]
+    assert nccl.json(tray, "--rack-nodes", "1")["notes"] == []
+
+
+def test_errors_say_which_of_several_machines(wireplan, tmp_path):
+    for name, text in {"a.xml": TWO, "b.xml": TWO[:200], "c.xml": system(cpu(gpu(0), gpu(1), gpu(2))), "d.json": "{", "e.log": "nothing"}.items():
+        (tmp_path / name).write_text(text)
+    text = lambda *arguments: wireplan.errors("topology", "nccl", *arguments, cwd=tmp_path)[0]["text"]
+    for arguments in (["b.xml"], ["a.xml", "b.xml"], ["b.xml", "--compare"], ["a.xml", "b.xml", "--compare"]):
+        assert re.match(r"b\.xml: line \d", text(*arguments))
+    assert text("d.json").startswith("d.json: not JSON at line 1")
+    assert text("c.xml", "a.xml", "--gpus", "0,2").startswith("a.xml: there is no GPU 2")
+    assert text("a.xml", "--gpus", "0,2").startswith("there is no GPU 2")
+    assert text("a.xml", "c.xml", "--gpus", "x").startswith("--gpus takes")
+    assert text("a.xml", "--log", "e.log").startswith("e.log: there is no message of NCCL")
+    assert text("a.xml", "none.xml").startswith('cannot read "none.xml"')
+    (error,) = wireplan.errors("topology", "nccl", "-", text="{")
+    assert error["text"].startswith("standard input: not JSON")
+    assert re.match(r"b\.xml: line \d", wireplan.errors("topology", "import", "b.xml", cwd=tmp_path)[0]["text"])
+
+
 def test_variables_that_decide_nothing_are_a_note(nccl):
+    (note,) = nccl.json(TWO, "--env", "NCCL_DEBUG=INFO", "--env", "NCCL_ALGO=Ring")["notes"]
+    assert note["path"] == "env.NCCL_DEBUG" and "NCCL_DEBUG is not part of this model" in note["text"]
+    assert nccl.json(TWO)["notes"] == []
     assert "NCCL_DEBUG is not part of this model" in nccl.text(TWO, "--env", "NCCL_DEBUG=INFO")
     assert nccl.json(TWO, "--env", "NCCL_DEBUG=INFO")["choices"] == nccl.json(TWO)["choices"]
 

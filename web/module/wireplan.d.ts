@@ -360,6 +360,7 @@ export interface Nccl {
     switches: [size_bytes: number, algorithm: string, protocol: string][];
   }[];
   assumed: Assumed;
+  notes: Note[];
 }
 
 export interface TextOptions {
