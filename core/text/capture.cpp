@@ -90,6 +90,16 @@ std::string lower(std::string_view text) {
 
 bool contains(std::string_view text, std::string_view word) { return text.find(word) != std::string_view::npos; }
 
+bool has_word(std::string_view text, std::string_view word) {
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; };
+  for (std::size_t i = text.find(word); i != std::string_view::npos; i = text.find(word, i + 1)) {
+    const bool starts = i == 0 || !is_letter(text[i - 1]);
+    const bool ends = i + word.size() >= text.size() || !is_letter(text[i + word.size()]);
+    if (starts && ends) return true;
+  }
+  return false;
+}
+
 std::optional<int> small_number(std::string_view text) {
   const bool hex = text.substr(0, 2) == "0x" || text.substr(0, 2) == "0X";
   if (hex) text.remove_prefix(2);

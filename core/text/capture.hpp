@@ -20,6 +20,7 @@ std::vector<std::string_view> split_cells(std::string_view line);  // between bl
 std::string_view trimmed(std::string_view text);
 std::string lower(std::string_view text);
 bool contains(std::string_view text, std::string_view word);
+bool has_word(std::string_view text, std::string_view word);  // on its own, not as a part of a longer one
 
 // A whole number of at most nine digits and nothing else; with a leading 0x as hexadecimal.
 std::optional<int> small_number(std::string_view text);

@@ -15,17 +15,6 @@ Error refused(std::string_view text, std::string why) {
   return {"", value_text(Json(shown_name(trimmed(text.substr(0, 400)), 60))), std::string(kWanted), std::move(why)};
 }
 
-// Whether `word` stands in the text as a word of its own.
-bool has_word(std::string_view text, std::string_view word) {
-  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; };
-  for (std::size_t i = text.find(word); i != std::string_view::npos; i = text.find(word, i + 1)) {
-    const bool starts = i == 0 || !is_letter(text[i - 1]);
-    const bool ends = i + word.size() >= text.size() || !is_letter(text[i + word.size()]);
-    if (starts && ends) return true;
-  }
-  return false;
-}
-
 // What other makers' tools print looks alike and means something else.
 std::string other_maker(std::string_view text) {
   if (has_word(text, "XGMI") || contains(text, "ROCm System Management") || has_word(text, "rocm-smi") || has_word(text, "amd-smi"))

@@ -1,9 +1,11 @@
 #include "core/text/render_nccl.hpp"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "core/base/format.hpp"
+#include "core/text/capture.hpp"
 #include "core/text/sheet.hpp"
 
 namespace wireplan {
@@ -20,6 +22,18 @@ std::string joined(const std::vector<int>& list) {
   std::string text;
   for (const int n : list) text += (text.empty() ? "" : " ") + std::to_string(n);
   return text;
+}
+
+// NCCL's lines are as long as there are channels or GPUs: broken before a whole item, `between` two of them.
+std::string folded(std::string line, std::string_view between) {
+  constexpr std::size_t kLogWidth = 120, kIndent = 6;
+  for (std::size_t from = 0; line.size() - from > kLogWidth;) {
+    const std::size_t cut = line.rfind(between, from + kLogWidth);
+    if (cut == std::string::npos || cut <= from + kIndent) break;
+    line.replace(cut, 1, '\n' + std::string(kIndent, ' '));
+    from = cut + 1;
+  }
+  return line;
 }
 
 std::string short_rate(GBps rate) { return format_fixed(static_cast<double>(rate), 1); }
@@ -56,8 +70,8 @@ bool all_pairs_alike(const nccl::Node& node) {
 }
 
 void add_findings(Sheet& sheet, const NcclAnswer& a) {
-  if (a.findings.empty()) return;
   sheet.heading("Findings");
+  if (a.findings.empty()) return sheet.paragraph("Nothing unusual.");
   std::vector<std::string> items;
   for (const NcclFinding& f : a.findings) items.push_back(f.text + ". Remedy: " + f.remedy + '.');
   sheet.list(items);
@@ -75,12 +89,13 @@ void add_paths(Sheet& sheet, const nccl::Node& node) {
   const bool has_rates = shown.size() <= 8;
   Table table{{{""}}, {}, {}};
   for (const int j : shown) table.columns.push_back({std::to_string(node.gpu_number(j)), true});
-  bool has_shm = false, has_net = false;
+  bool has_p2p = false, has_shm = false, has_net = false;
   for (const int i : shown) {
     std::vector<std::string> row{"GPU" + std::to_string(node.gpu_number(i))};
     for (const int j : shown) {
       const nccl::Node::Pair& pair = node.pairs[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)];
       const char* mark = pair.transport == Transport::shm ? "*" : pair.transport == Transport::net ? "+" : "";
+      has_p2p |= pair.transport == Transport::p2p;
       has_shm |= pair.transport == Transport::shm;
       has_net |= pair.transport == Transport::net;
       row.push_back(i == j ? "X" : (has_rates ? rate_text(pair) : std::string(name_of(pair.type))) + mark);
@@ -88,7 +103,8 @@ void add_paths(Sheet& sheet, const nccl::Node& node) {
     table.rows.push_back(std::move(row));
   }
   sheet.table(table);
-  std::string text = has_rates ? "Kind of path and NCCL's planning rate in GB/s. Without a mark: P2P." : "Kind of path. Without a mark: P2P.";
+  std::string text = has_rates ? "Kind of path and NCCL's planning rate in GB/s." : "Kind of path.";
+  if (has_p2p) text += " Without a mark: P2P.";
   if (has_shm) text += " *: through host memory (SHM).";
   if (has_net) text += " +: through the network.";
   if (shown.size() < n) text += " The first " + std::to_string(shown.size()) + " of " + std::to_string(n) + " GPUs.";
@@ -99,11 +115,15 @@ void add_nics(Sheet& sheet, const nccl::Node& node, const NcclAnswer& a) {
   if (node.nics.empty() || a.decision.nccl_nodes() == 1) return;
   sheet.heading("Paths to NICs");
   Table table{{{"NIC", true}, {"GB/s", true}}, {}, {}};
-  const std::vector<int> shown = shown_gpus(node, kMostMatrix);
+  const nccl::Node::Nic& first = node.nics.front();
+  std::vector<int> shown = shown_gpus(node, node.gpus.size());
+  std::erase_if(shown, [&](int j) { return first.types[static_cast<std::size_t>(j)] == PathType::dis; });  // GPUs of the other hosts of a rack
+  const std::size_t gpus = shown.size();
+  shown.resize(std::min(gpus, kMostMatrix));
   for (const int j : shown) table.columns.push_back({std::to_string(node.gpu_number(j)), true});
   bool has_staged = false;
   for (const nccl::Node::Nic& nic : node.nics) {
-    if (nic.host != node.nics.front().host) continue;
+    if (nic.host != first.host) continue;
     std::vector<std::string> row{std::to_string(nic.dev), short_rate(nic.rate)};
     for (const int position : shown) {
       const std::size_t j = static_cast<std::size_t>(position);
@@ -114,7 +134,11 @@ void add_nics(Sheet& sheet, const nccl::Node& node, const NcclAnswer& a) {
     table.rows.push_back(std::move(row));
   }
   sheet.table(table);
-  if (has_staged) sheet.paragraph("*: without GPUDirect, by host memory.");
+  std::string text;
+  if (has_staged) text += "*: without GPUDirect, by host memory. ";
+  if (shown.size() < gpus) text += "The first " + std::to_string(shown.size()) + " of " + std::to_string(gpus) + " GPUs. ";
+  if (const std::size_t more = node.nics.size() - table.rows.size(); more > 0) text += "Those of the first host; and " + std::to_string(more) + " more on the other hosts of the rack, each for the GPUs of its host.";
+  if (!text.empty()) sheet.paragraph(text);
 }
 
 void add_graphs(Sheet& sheet, const NcclAnswer& a) {
@@ -125,11 +149,12 @@ void add_graphs(Sheet& sheet, const NcclAnswer& a) {
     if (g->channels == 0) continue;
     lines += (lines.empty() ? "" : "\n") + nccl_graph_line(*g);
     for (std::size_t c = 0; c < g->order.size(); ++c) {
-      lines += "\n  " + std::string(c < 10 ? " " : "") + std::to_string(c) + " :";
-      if (!g->nets.empty()) lines += " NET/" + std::to_string(g->nets[c][0]);
-      for (std::size_t i = 0; i < g->order[c].size() && i < static_cast<std::size_t>(kMostRanksInLine); ++i) lines += " GPU/" + std::to_string(node.gpu_number(g->order[c][i]));
-      if (g->order[c].size() > static_cast<std::size_t>(kMostRanksInLine)) lines += " …";
-      if (!g->nets.empty()) lines += " NET/" + std::to_string(g->nets[c][1]);
+      std::string line = std::string(c < 10 ? "   " : "  ") + std::to_string(c) + " :";
+      if (!g->nets.empty()) line += " NET/" + std::to_string(g->nets[c][0]);
+      for (std::size_t i = 0; i < g->order[c].size() && i < static_cast<std::size_t>(kMostRanksInLine); ++i) line += " GPU/" + std::to_string(node.gpu_number(g->order[c][i]));
+      if (g->order[c].size() > static_cast<std::size_t>(kMostRanksInLine)) line += " …";
+      if (!g->nets.empty()) line += " NET/" + std::to_string(g->nets[c][1]);
+      lines += '\n' + folded(std::move(line), " ");
     }
   }
   sheet.drawing(lines);
@@ -141,9 +166,9 @@ void add_channels(Sheet& sheet, const NcclAnswer& a) {
   const Decision& d = a.decision;
   sheet.heading("Rings and trees (lines of NCCL_DEBUG=INFO)");
   std::string lines;
-  for (const std::string& line : nccl_channel_lines(d)) lines += (lines.empty() ? "" : "\n") + line;
+  for (const std::string& line : nccl_channel_lines(d)) lines += (lines.empty() ? "" : "\n") + folded(line, " ");
   const int shown = std::min(d.ranks, kMostTreeRanks);
-  for (int r = 0; r < shown; ++r) lines += "\n" + nccl_trees_line(d, r);
+  for (int r = 0; r < shown; ++r) lines += "\n" + folded(nccl_trees_line(d, r), " [");
   lines += "\n" + std::to_string(d.channels) + " coll channels, " + std::to_string(d.channels) + " collnet channels, " + std::to_string(d.nvls_channels) + " nvls channels, " + std::to_string(d.p2p_channels) +
            " p2p channels, " + std::to_string(d.p2p_channels_per_peer) + " p2p channels per peer";
   sheet.drawing(lines);
@@ -176,6 +201,41 @@ void add_assumed(Sheet& sheet, const NcclAnswer& a) {
   if (items.empty()) return;
   sheet.heading("Assumed");
   sheet.list(items);
+}
+
+// What the names in the text mean, of those that occur in it.
+void add_names(Sheet& sheet) {
+  constexpr std::pair<std::string_view, const char*> kMeanings[] = {
+      {"Pattern 1", "a tree; its way to the NIC is shared by two GPUs of a node"},
+      {"Pattern 3", "a tree; one GPU of a node has its way to the NIC"},
+      {"Pattern 4", "a ring"},
+      {"Pattern 5", "NVLS: a star around the NVSwitch"},
+      {"crossNic", "not 0: a ring may leave a node by another NIC than the one it came in by"},
+      {"sameChannels", "1: all channels visit the GPUs in the same order"},
+      {"NVL", "NVLink"},
+      {"NVB", "NVLink by way of another GPU"},
+      {"C2C", "the chip-to-chip link of a GPU to its CPU"},
+      {"PIX", "one PCIe switch"},
+      {"PXB", "several PCIe switches"},
+      {"P2C", "C2C to the CPU, then PCIe"},
+      {"PXN", "NVLink to a GPU nearer to the NIC, then PCIe"},
+      {"PHB", "the CPU, within a NUMA node"},
+      {"SYS", "CPUs of several NUMA nodes"},
+      {"NET", "the network; with a number, the NIC"},
+      {"DIS", "no path"},
+      {"P2P", "GPUs reach each other's memory"},
+      {"SHM", "buffers in host memory"},
+      {"LL", "a flag to every 4 bytes: soonest there, at half the rate"},
+      {"LL128", "a flag to every 120 bytes: soon there, near the full rate"},
+      {"Simple", "large pieces: the full rate"},
+      {"NVLS", "the NVSwitch itself reduces and copies"},
+      {"NVLSTree", "NVLS inside nodes, a tree between them"},
+      {"PAT", "trees for one GPU a node, over growing distances"}};
+  Table table{{{"name"}, {"means"}}, {}, {}};
+  for (const auto& [name, meaning] : kMeanings)
+    if (has_word(sheet.text(), name)) table.rows.push_back({std::string(name), meaning});
+  sheet.heading("Names");
+  sheet.table(table);
 }
 
 std::string csv(const NcclAnswer& a) {
@@ -254,6 +314,7 @@ std::string render_nccl(const NcclAnswer& a, RenderFormat format, const NcclLogC
   add_channels(sheet, a);
   add_choices(sheet, a);
   add_assumed(sheet, a);
+  add_names(sheet);
   return sheet.text();
 }
 

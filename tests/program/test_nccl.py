@@ -251,6 +251,56 @@ def test_a_rack_without_p2p(nccl, name, hosts):
     assert answer["nccl_nodes"] >= int(hosts)
 
 
+# --- the text -----------------------------------------------------------------------------
+
+
+def names_in(text):
+    return re.findall(r"^  (\S+(?: \d)?)  +\S", text.split("\nNames\n")[1], re.MULTILINE)[1:]
+
+
+def test_the_names_in_the_text_are_explained(nccl):
+    assert names_in(nccl.text(TWO)) == ["Pattern 1", "Pattern 4", "crossNic", "sameChannels", "PIX", "PHB", "SHM", "LL", "Simple"]
+    dgx = nccl.text((DATA / "oci-h100.xml").read_text(), "--nodes", "2")
+    assert {"Pattern 3", "Pattern 4", "Pattern 5", "NVL", "PXN", "LL128", "NVLS", "NVLSTree"} <= set(names_in(dgx)) and not {"SHM", "DIS", "P2C"} & set(names_in(dgx))
+    near = system(cpu(switch(1, gpu(0) + gpu(1))))
+    assert "P2P" in names_in(nccl.text(near)) and "SHM" in names_in(nccl.text(near, "--p2p", "none"))
+    everything = [path.read_text() for path in sorted(DATA.glob("*.xml"))[::6]]
+    for text in everything:
+        said = nccl.text(text).split("\nNames\n")[0]
+        for name in re.findall(r"\b(?:LOC|NVL|NVB|C2C|PIX|PXB|P2C|PXN|PHB|SYS|DIS|P2P|SHM|Pattern \d)\b", said):
+            assert name in ("LOC", *names_in(nccl.text(text)))
+
+
+def test_lines_of_nccl_are_folded_between_whole_items(nccl):
+    done = nccl.text((DATA / "oci-h100.xml").read_text(), "--nodes", "16")
+    assert max(map(len, done.splitlines())) <= 120
+    trees = re.sub(r"\n {6}", " ", done.split("\nTrees", 1)[1].split(" coll channels")[0].rsplit("\n", 1)[0]).split("\nTrees")
+    assert len(trees) == 16
+    for rank, line in enumerate(trees):
+        assert re.fullmatch(r"( \[\d+\] -?\d+/-?\d+/-?\d+->%d->-?\d+){32}" % rank, line)
+    rings = re.findall(r"^Channel \d\d/32 : ([\d \n]+)$", re.sub(r"\n {6}", " ", done), re.MULTILINE)
+    assert len(rings) == 32 and all(sorted(map(int, ring.split())) == list(range(128)) for ring in rings)
+
+
+def test_nics_of_a_rack(nccl):
+    """A NIC is out of reach for GPUs of other hosts: neither GPUDirect nor host memory."""
+    done = nccl.text((DATA / "gb200-tray.xml").read_text(), "--nodes", "36", "--rack-nodes", "18")
+    nics = done.split("Paths to NICs")[1].split("Graphs found")[0]
+    assert "DIS" not in nics and re.search(r"NIC +GB/s +0 +1 +2 +3\n", nics)
+    count = len(re.findall(r"^ +\d+ +\d+\.\d ", nics, re.MULTILINE))
+    assert f"and {17 * count} more on the other hosts of the rack" in " ".join(nics.split())
+    wide = nccl.text(system(cpu(*(gpu(i, NVSWITCH) for i in range(20)), nic(0))), "--nodes", "2")
+    assert "The first 16 of 20 GPUs." in wide.split("Paths to NICs")[1]
+    assert "on the other hosts" not in wide
+
+
+def test_nothing_unusual_is_said(nccl):
+    quiet, loud = TWO, system(cpu(gpu(0, speed=""), gpu(1, speed="")))
+    assert nccl.json(quiet)["findings"] == [] and "Findings\n--------\n\nNothing unusual.\n" in nccl.text(quiet)
+    assert nccl.json(loud)["findings"] and "Nothing unusual" not in nccl.text(loud)
+    assert "## Findings\n\nNothing unusual.\n" in nccl.text(quiet, "--markdown")
+
+
 # --- requests -----------------------------------------------------------------------------
 
 
