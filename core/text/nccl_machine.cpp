@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "core/base/sort.hpp"
 #include "core/text/capture.hpp"
 #include "core/text/json.hpp"
 #include "core/text/pci.hpp"
@@ -214,10 +215,8 @@ class Reading {
       for (const Machine::Net& other : machine().nets)
         if (other.dev == net.dev) return fail(e, "each dev once", "two <net> have the dev " + std::to_string(net.dev));
       machine().nets.push_back(net);
-      if (machine().nets.size() > static_cast<std::size_t>(nccl::kMostNics)) {
-        const std::string most = std::to_string(nccl::kMostNics);
-        return fail(e, "at most " + most + " NICs", "the file has more than " + most + " NICs; one machine has not so many");
-      }
+      static_assert(nccl::kMostNics == 128, "as the error says");
+      if (machine().nets.size() > static_cast<std::size_t>(nccl::kMostNics)) return fail(e, "at most 128 NICs", "the file has more than 128 NICs; one machine has not so many");
     }
   }
 
@@ -226,14 +225,16 @@ class Reading {
     if (machine().gpus.empty()) return fail(elements_.front(), "a file with GPUs", "the file names no GPU: no <pci> with a <gpu>");
     std::vector<int> devs;
     for (const int g : machine().gpus) devs.push_back(machine().parts[static_cast<std::size_t>(g)].dev);
-    std::sort(devs.begin(), devs.end());
+    sort(devs);
     const bool by_dev = devs.front() >= 0 && std::adjacent_find(devs.begin(), devs.end()) == devs.end();
-    std::map<int, std::uint64_t> bus_of;
-    for (const auto& [bus, part] : gpu_of_) bus_of[part] = bus;
-    std::stable_sort(machine().gpus.begin(), machine().gpus.end(), [&](int a, int b) {
-      return by_dev ? machine().parts[static_cast<std::size_t>(a)].dev < machine().parts[static_cast<std::size_t>(b)].dev : bus_of[a] < bus_of[b];
-    });
-    for (const int g : machine().gpus) found_.buses.push_back(bus_of[g]);
+    struct Gpu { std::uint64_t place, bus; int part; };
+    std::vector<Gpu> gpus;
+    for (const auto& [bus, part] : gpu_of_) gpus.push_back({by_dev ? static_cast<std::uint64_t>(machine().parts[static_cast<std::size_t>(part)].dev) : bus, bus, part});
+    sort(gpus, [](const Gpu& a, const Gpu& b) { return a.place < b.place; });
+    for (std::size_t i = 0; i < gpus.size(); ++i) {
+      machine().gpus[i] = gpus[i].part;
+      found_.buses.push_back(gpus[i].bus);
+    }
     if (by_dev) return;
     assume("gpus", std::to_string(devs.size()), "the file does not number the GPUs: taken in the order of their bus ids, as CUDA does for equal ones");
     for (std::size_t i = 0; i < machine().gpus.size(); ++i) machine().parts[static_cast<std::size_t>(machine().gpus[i])].dev = static_cast<int>(i);
@@ -256,7 +257,7 @@ class Reading {
     }
     check_nvlinks();
     if (unknown_speeds_.count() > 0)
-      assume("link_speed", "\"8.0 GT/s PCIe\"", "the file gives no speed NCCL knows for " + std::to_string(unknown_speeds_.count()) + " PCIe links, " + unknown_speeds_.text() + ": PCIe 3, as NCCL takes it");
+      assume("link_speed", "\"8.0 GT/s PCIe\"", "the file gives no PCIe speed NCCL knows in " + unknown_speeds_.text() + ": PCIe 3, as NCCL takes it");
     if (lost_links_.count() > 0)
       assume("nvlink", std::to_string(lost_links_.count()), "the file has no such GPU as its NVLinks lead to in " + lost_links_.text() + ": left out, as NCCL does");
   }

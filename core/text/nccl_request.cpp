@@ -271,7 +271,7 @@ Result<NcclAnswer> stated_nccl(const Json& request, const Presets& presets) {
   }
   const std::size_t gpus = answer.machine.gpus.size();
   read_count(r, "nodes", kMostHosts, answer.request.hosts);
-  if (read_count(r, "rack_nodes", kMostHosts, answer.request.rack_hosts)) check_rack(r, answer);
+  const bool states_rack = read_count(r, "rack_nodes", kMostHosts, answer.request.rack_hosts);
   r.read_stated("gpudirect", answer.request.gpudirect);
   read_p2p(r, gpus, answer.request);
   check_gpus(r, gpus, answer.request);
@@ -279,11 +279,12 @@ Result<NcclAnswer> stated_nccl(const Json& request, const Presets& presets) {
     Result<NcclEnvironment> environment = read_nccl_environment(*variables, "env");
     if (environment) {
       answer.request.environment = environment.value().environment;
-      for (Note& note : environment.value().notes) answer.notes.push_back(std::move(note));
+      answer.notes = std::move(environment.value().notes);
     } else {
       log.add_new(environment.errors());
     }
   }
+  if (states_rack) check_rack(r, answer);
   r.finish();
   if (!log.errors.empty()) return log.finished();
 
