@@ -83,8 +83,9 @@ class Reading {
       else fail(name, value, "a whole number");
     };
     const auto level = [&](std::optional<PathType>& out) {
-      out = level_of(value);
-      if (!out) fail(name, value, "LOC, NVL, NVB, PIX, PXB, PXN, PHB, SYS, or 0 to 5");
+      const auto read = level_of(value);
+      if (!read) return fail(name, value, "LOC, NVL, NVB, PIX, PXB, PXN, PHB, SYS, or 0 to 5");
+      if (out != PathType::loc) out = read;  // NCCL_P2P_DISABLE wins
     };
     const auto channels = [&](int& out) {
       const auto number = whole(value);
@@ -92,7 +93,7 @@ class Reading {
       out = *number;
     };
     if (name == "NCCL_P2P_DISABLE") flag([&](int n) { if (n == 1) e.p2p_level = PathType::loc; });
-    else if (name == "NCCL_P2P_LEVEL") { if (e.p2p_level != PathType::loc) level(e.p2p_level); }
+    else if (name == "NCCL_P2P_LEVEL") level(e.p2p_level);
     else if (name == "NCCL_NET_GDR_LEVEL") level(e.gpudirect_level);
     else if (name == "NCCL_CROSS_NIC") flag([&](int n) { if (n < 0 || n > 2) fail(name, value, "0, 1 or 2"); else e.cross_nic = n; });
     else if (name == "NCCL_NET_DISABLE_INTRA") flag([&](int n) { e.net_disable_intra = n == 1; });

@@ -339,6 +339,7 @@ def test_nothing_unusual_is_said(nccl):
         (["--env", "NCCL_ALGO=Ring;allsum:Tree"], "env.NCCL_ALGO", "Tree, Ring, NVLS"),
         (["--env", "NCCL_PROTO=LL256"], "env.NCCL_PROTO", "LL, LL128, Simple"),
         (["--env", "NCCL_P2P_LEVEL=FAR"], "env.NCCL_P2P_LEVEL", "LOC"),
+        (["--env", "NCCL_P2P_DISABLE=1", "--env", "NCCL_P2P_LEVEL=FAR"], "env.NCCL_P2P_LEVEL", "LOC"),
         (["--env", "NCCL_NET_GDR_LEVEL=-3"], "env.NCCL_NET_GDR_LEVEL", "LOC"),
         (["--env", "NCCL_CROSS_NIC=3"], "env.NCCL_CROSS_NIC", "0, 1 or 2"),
         (["--env", "NCCL_MIN_NCHANNELS=0"], "env.NCCL_MIN_NCHANNELS", "1 to 64"),
