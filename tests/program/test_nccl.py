@@ -39,6 +39,7 @@ def system(*cpus):
 
 
 TWO = system(cpu(gpu(0), gpu(1)))
+NEAR = system(cpu(switch(1, gpu(0) + gpu(1))))
 PAIR_WITH_NIC = system(cpu(gpu(0), gpu(1), nic(0, latency="1.5")))
 
 
@@ -259,11 +260,10 @@ def names_in(text):
 
 
 def test_the_names_in_the_text_are_explained(nccl):
-    assert names_in(nccl.text(TWO)) == ["Pattern 1", "Pattern 4", "crossNic", "sameChannels", "PIX", "PHB", "SHM", "LL", "Simple"]
+    assert names_in(nccl.text(NEAR)) == ["Pattern 1", "Pattern 4", "crossNic", "sameChannels", "PIX", "P2P", "LL", "Simple"]
     dgx = nccl.text((DATA / "oci-h100.xml").read_text(), "--nodes", "2")
     assert {"Pattern 3", "Pattern 4", "Pattern 5", "NVL", "PXN", "LL128", "NVLS", "NVLSTree"} <= set(names_in(dgx)) and not {"SHM", "DIS", "P2C"} & set(names_in(dgx))
-    near = system(cpu(switch(1, gpu(0) + gpu(1))))
-    assert "P2P" in names_in(nccl.text(near)) and "SHM" in names_in(nccl.text(near, "--p2p", "none"))
+    assert "SHM" in names_in(nccl.text(NEAR, "--p2p", "none"))
     everything = [path.read_text() for path in sorted(DATA.glob("*.xml"))[::6]]
     for text in everything:
         said = nccl.text(text).split("\nNames\n")[0]
@@ -295,7 +295,7 @@ def test_nics_of_a_rack(nccl):
 
 
 def test_nothing_unusual_is_said(nccl):
-    quiet, loud = TWO, system(cpu(gpu(0, speed=""), gpu(1, speed="")))
+    quiet, loud = NEAR, system(cpu(gpu(0, speed=""), gpu(1, speed="")))
     assert nccl.json(quiet)["findings"] == [] and "Findings\n--------\n\nNothing unusual.\n" in nccl.text(quiet)
     assert nccl.json(loud)["findings"] and "Nothing unusual" not in nccl.text(loud)
     assert "## Findings\n\nNothing unusual.\n" in nccl.text(quiet, "--markdown")
