@@ -10,6 +10,9 @@
 
 namespace wireplan {
 
+// What of the text was read and what left out: other communicators, what is beyond the limits.
+std::vector<Note> nccl_log_notes(const NcclLog& log);
+
 // What a log says is wrong, or unusual, most serious first: each with its remedy.
 std::vector<Note> nccl_log_findings(const NcclLog& log);
 

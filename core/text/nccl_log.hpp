@@ -48,6 +48,8 @@ struct NcclLog {
   std::string tuner;             // name of the plug-in that decides in place of NCCL's cost model
   int ranks = 0, nodes = 0;
   int hosts = 0;  // whose messages the log has
+  int communicators = 0, alike = 0;  // that the log names; of as many ranks as this one, which is the first of them
+  std::string comm_id;               // NCCL's commId; "": not said
   std::vector<Rank> members;  // by rank
   std::vector<Ring> rings;
   std::vector<Tree> trees;
@@ -60,7 +62,7 @@ struct NcclLog {
   // Messages that name a cause.
   std::vector<std::string> p2p_disabled, no_gpudirect, warnings, kernel;
   bool has_no_ib = false, has_gpudirect = false, has_multicast = false, lacks_multicast = false, has_mnnvl = false;
-  bool is_ambiguous = false;  // several communicators of this size have different rings: the first is shown
+  bool is_ambiguous = false;  // rings of this size contradict each other: the first of each channel is shown
   bool is_cut = false;
 
   const Rank* member(int rank) const;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/format.hpp"
+#include "core/text/import_nccl_log.hpp"
 #include "core/text/log_text.hpp"
 #include "core/text/nccl_log_causes.hpp"
 #include "core/text/render_nccl.hpp"
@@ -327,7 +328,7 @@ std::size_t NcclLogComparison::differ() const {
 NcclLogComparison compare_with_log(const NcclLog& log, const NcclAnswer& answer) { return Comparing(log, answer).run(); }
 
 Result<NcclBesideLog> asked_nccl_beside_log(const Json& request, const NcclLog& log, const Presets& presets) {
-  std::vector<Note> notes;
+  std::vector<Note> notes = nccl_log_notes(log);
   Result<NcclAnswer> answer = asked_nccl(request_of_log(log, request, presets, notes), presets);
   if (!answer) return answer.errors();
   NcclBesideLog both{std::move(answer.value()), {}};

@@ -68,8 +68,7 @@ class Findings {
       warning("NCCL names the kernel's set-up: \"" + line + "\". Remedy: iommu=pt on the kernel command line or the IOMMU off in the BIOS, ACS off on the PCIe bridges (setpci), NUMA balancing off");
     for (const std::string& line : log_.warnings) warning("NCCL warned: \"" + line + "\"");
     environment();
-    if (log_.is_ambiguous) info("several communicators of " + std::to_string(log_.ranks) + " ranks have different rings: the first of each channel is shown");
-    if (log_.is_cut) info("the log has more than is read: the rest is left out");
+    for (Note& n : nccl_log_notes(log_)) list_.push_back(std::move(n));
     std::stable_sort(list_.begin(), list_.end(), [](const Note& a, const Note& b) { return a.severity > b.severity; });
     return std::move(list_);
   }
@@ -153,6 +152,18 @@ class Findings {
 };
 
 }  // namespace
+
+std::vector<Note> nccl_log_notes(const NcclLog& log) {
+  std::vector<Note> notes;
+  const auto add = [&](std::string text) { notes.push_back({Severity::info, "", std::move(text)}); };
+  const std::string ranks = std::to_string(log.ranks) + " ranks";
+  if (log.communicators > 1 && log.alike > 0)
+    add("the log holds " + std::to_string(log.communicators) + " communicators, of one job or of several runs: read is " +
+        (log.alike > 1 ? "one of " + std::to_string(log.alike) + " with " + ranks : "the largest, of " + ranks) + (log.comm_id.empty() ? "" : " (commId " + log.comm_id + ")") + "; the others are left out");
+  if (log.is_ambiguous) add("rings of " + ranks + " contradict each other, as if the log held several communicators without naming them: the first of each channel is shown");
+  if (log.is_cut) add("the log has more than is read: the rest is left out");
+  return notes;
+}
 
 std::vector<Note> nccl_log_findings(const NcclLog& log) { return Findings(log).all(); }
 

@@ -6,12 +6,13 @@
 #include "core/text/json.hpp"
 #include "core/text/log_text.hpp"
 #include "core/text/nccl_log.hpp"
+#include "core/text/nccl_log_communicators.hpp"
 
 namespace wireplan {
 namespace {
 
-constexpr int kMostRanks = 100'000, kMostTreeRanks = 4'096, kMostChannels = 64;
-constexpr std::size_t kMostPairs = 10'000, kMostChoices = 10'000, kMostMessages = 20, kMostProcesses = 100'000;
+constexpr int kMostTreeRanks = 4'096;
+constexpr std::size_t kMostPairs = 10'000, kMostChoices = 10'000, kMostMessages = 20, kMostHosts = 100'000;
 
 std::string_view behind(std::string_view text, std::string_view key) {
   const std::size_t found = text.find(key);
@@ -23,13 +24,6 @@ std::string_view first_word(std::string_view text) {
   if (start == std::string_view::npos) return {};
   text.remove_prefix(start);
   return text.substr(0, text.find(' '));
-}
-
-// A rank, or -1; nothing for anything else.
-std::optional<int> rank_of(std::string_view text) {
-  if (text == "-1") return -1;
-  const auto n = whole_number(text);
-  return n && *n < kMostRanks ? std::optional<int>(static_cast<int>(*n)) : std::nullopt;
 }
 
 void remember(std::vector<std::string>& list, std::string_view message) {
@@ -84,18 +78,25 @@ class LogReader {
   NcclLog log;
   bool has_message = false;
 
-  // Twice: communicators of all sizes print alike, and the largest is known at the end only.
+  // Twice: which communicator is the largest is known at the end only.
   void read(std::string_view text) {
     for (std::string_view rest = text; std::optional<std::string> line = next_line(rest);) find_size(*line);
-    if (log.ranks == 0) log.ranks = named_ranks_;
+    all_.choose();
+    log.ranks = all_.ranks() > 0 ? all_.ranks() : named_ranks_;
+    log.communicators = all_.count();
+    log.alike = all_.alike();
+    log.comm_id = all_.id();
+    for (std::string_view rest = text; std::optional<std::string> line = next_line(rest);) {
+      // The last word of a text without end may be half of it.
+      if (rest.empty() && !text.ends_with('\n') && contains(*line, " Trees ")) line->resize(line->rfind(' '));
+      take(*line);
+    }
     log.hosts = static_cast<int>(hosts_.size());
-    sizes_.clear();
-    for (std::string_view rest = text; std::optional<std::string> line = next_line(rest);) take(*line);
     finish();
   }
 
  private:
-  std::map<std::string, int, std::less<>> sizes_;  // of the communicator a process speaks of, by "host:pid"
+  NcclCommunicators all_;
   std::map<int, NcclLog::Rank> members_;
   std::map<int, std::vector<int>> rings_;                // by channel
   std::map<int, std::map<int, int>> trees_;              // channel -> rank -> parent
@@ -103,6 +104,7 @@ class LogReader {
   std::map<std::pair<int, double>, NcclLog::Choice> choices_;  // by operation and size: the first counts
   std::map<int, std::map<int, int>> next_;               // of ring lines that tell one rank: channel -> rank -> the next one
   int named_ranks_ = 0;
+  bool has_begun_ = false;                               // the chosen communicator was named
   std::set<std::string, std::less<>> hosts_;
   std::size_t pairs_ = 0;
   std::map<std::string, std::size_t, std::less<>> graph_of_;  // whose channels a thread tells of, by "host:pid:tid"; kept for graphs that are taken
@@ -112,78 +114,51 @@ class LogReader {
   };
   std::vector<GraphGpus> graph_gpus_;
 
-  struct Message {
-    std::string_view thread, process, host, text;
-    bool is_warning = false;
-  };
-
-  static std::optional<Message> message_of(std::string_view line) {
-    const std::size_t start = message_start(line);
-    if (start == std::string_view::npos) return std::nullopt;
-    Message m;
-    m.is_warning = contains(line, "NCCL WARN");
-    m.text = behind(line, m.is_warning ? "NCCL WARN" : contains(line, "NCCL INFO") ? "NCCL INFO" : "NCCL ");
-    while (m.text.starts_with(' ')) m.text.remove_prefix(1);
-    std::string_view word = first_word(line.substr(start));  // [1,0]<stdout>:host:pid:tid
-    if (const std::size_t mark = word.rfind('>'); mark != std::string_view::npos && mark + 1 < word.size() && word[mark + 1] == ':') word.remove_prefix(mark + 2);
-    const std::size_t tid = word.rfind(':'), pid = tid == std::string_view::npos || tid == 0 ? tid : word.rfind(':', tid - 1);
-    if (pid != std::string_view::npos) {
-      m.host = word.substr(0, pid);
-      m.process = word.substr(0, tid);
-      m.thread = word.substr(0, 255);
-    }
-    return m;
-  }
-
-  static int stated_size(std::string_view text) {
-    if (!contains(text, "comm 0x") || !contains(text, " rank ") || contains(text, "Destroy") || contains(text, "Abort")) return 0;
-    auto n = number_behind(text, " nranks ");
-    if (!n) n = number_behind(text, " nRanks ");
-    return n && *n <= kMostRanks ? static_cast<int>(*n) : 0;
-  }
+  using Message = NcclMessage;
+  using Whose = NcclCommunicators::Whose;
 
   void find_size(std::string_view line) {
-    const auto m = message_of(line);
-    if (!m) return;
+    if (message_start(line) == std::string_view::npos) return;
     has_message = true;
-    if (!m->host.empty() && hosts_.size() < kMostProcesses && !hosts_.contains(m->host)) hosts_.emplace(m->host.substr(0, 255));
-    log.ranks = std::max(log.ranks, stated_size(m->text));
-    // Logs without a word of the communicator still have its rings.
-    if (const auto ring = ring_of(m->text)) log.ranks = std::max(log.ranks, static_cast<int>(ring->second.size()));
-    // Neither in parts of logs: the ranks they name.
+    const auto m = nccl_message_of(line);
+    if (!m) return;
+    all_.see(*m);
+    // In parts of logs: the ranks they name.
     const bool names_ranks = m->text.starts_with("Ring ") || m->text.starts_with("Channel ");
-    if (log.ranks == 0 && (names_ranks || contains(m->text, " : ")))
+    if (!all_.are_named() && (names_ranks || contains(m->text, " : ")))
       for (std::string_view word : words_of(behind(m->text, " : "))) {
         if (!names_ranks && word.starts_with("GPU/") && !contains(word, "-")) word.remove_prefix(4);
         else if (!names_ranks) continue;
-        if (const auto rank = names_ranks ? number_at(word, 0) : whole_number(word); rank && *rank < kMostRanks) named_ranks_ = std::max(named_ranks_, static_cast<int>(*rank) + 1);
+        if (const auto rank = names_ranks ? number_at(word, 0) : whole_number(word); rank && *rank < kMostNcclLogRanks) named_ranks_ = std::max(named_ranks_, static_cast<int>(*rank) + 1);
       }
   }
 
   void take(std::string_view line) {
-    if (log.version.empty() && contains(line, "NCCL version ")) {
+    const auto m = nccl_message_of(line);
+    const Whose whose = m ? all_.whose(*m) : Whose::chosen;
+    if (whose == Whose::apart) return;
+    // The first rank tells the release before it names the communicator.
+    if ((log.version.empty() || !has_begun_) && contains(line, "NCCL version ")) {
       std::string_view word = first_word(behind(line, "NCCL version "));
       word = word.substr(0, word.find('+'));
       if (word.size() < 20) log.version = std::string(word);
     }
-    const auto m = message_of(line);
     if (!m) return;
-    if (const int size = stated_size(m->text); size > 0) {
-      if (sizes_.size() < kMostProcesses || sizes_.contains(m->process)) sizes_[std::string(m->process)] = size;
-      if (size == log.ranks) take_member(*m);
-      return;
+    if (!m->host.empty() && hosts_.size() < kMostHosts && !hosts_.contains(m->host)) hosts_.emplace(m->host);
+    if (whose == Whose::stated) {
+      has_begun_ = true;
+      return take_member(*m);
     }
     if (m->is_warning) remember(log.warnings, m->text);
     take_machine(m->text);
-    const auto known = sizes_.find(m->process);
-    if (known != sizes_.end() && known->second != log.ranks) return;
+    if (whose == Whose::other) return;
     if (take_ring(m->text) || take_neighbours(m->text) || take_trees(m->text) || take_transport(m->text)) return;
     take_channels(m->text) || take_graph(*m) || take_graph_channel(*m) || take_choice(m->text);
   }
 
   void take_member(const Message& m) {
     if (contains(m.text, " MNNVL 1")) log.has_mnnvl = true;
-    if (const auto nodes = number_behind(m.text, " nNodes "); nodes && *nodes <= kMostRanks) log.nodes = static_cast<int>(*nodes);
+    if (const auto nodes = number_behind(m.text, " nNodes "); nodes && *nodes <= kMostNcclLogRanks) log.nodes = static_cast<int>(*nodes);
     const auto rank = number_behind(m.text, " rank ");
     if (!rank || *rank >= log.ranks) return;
     NcclLog::Rank& r = members_[static_cast<int>(*rank)];
@@ -194,28 +169,12 @@ class LogReader {
     if (const std::string_view bus = first_word(behind(m.text, "busId ")); !bus.empty() && bus.size() < 20) r.bus_id = std::string(bus);
   }
 
-  // "Channel 00/16 : 0 1 2 3", before 2.5 "Channel 00 :    0   1"
-  static std::optional<std::pair<int, std::vector<int>>> ring_of(std::string_view text) {
-    if (!text.starts_with("Channel ") || contains(text, "->") || contains(text, "via")) return std::nullopt;
-    const auto channel = number_at(text, 8);
-    const std::size_t colon = text.find(':');
-    if (!channel || *channel >= kMostChannels || colon == std::string_view::npos) return std::nullopt;
-    std::vector<int> order;
-    for (const std::string_view word : words_of(text.substr(colon + 1))) {
-      const auto rank = rank_of(word);
-      if (!rank || *rank < 0) return std::nullopt;
-      order.push_back(*rank);
-    }
-    if (order.empty()) return std::nullopt;
-    return std::make_pair(static_cast<int>(*channel), std::move(order));
-  }
-
   bool take_ring(std::string_view text) {
-    auto ring = ring_of(text);
+    auto ring = nccl_ring_of(text);
     if (!ring) return false;
-    if (static_cast<int>(ring->second.size()) != log.ranks) return true;
-    const auto [known, is_new] = rings_.emplace(ring->first, ring->second);
-    if (!is_new && known->second != ring->second) log.is_ambiguous = true;
+    if (static_cast<int>(ring->order.size()) != log.ranks) return true;
+    const auto [known, is_new] = rings_.emplace(ring->channel, ring->order);
+    if (!is_new && known->second != ring->order) log.is_ambiguous = true;
     return true;
   }
 
@@ -226,8 +185,8 @@ class LogReader {
     const auto words = words_of(text);
     if (words.size() < 8 || words[2] != ":" || words[4] != "->" || words[6] != "->") return false;
     const auto channel = whole_number(words[1]);
-    const auto before = rank_of(words[3]), rank = rank_of(words[5]), after = rank_of(words[7]);
-    if (!channel || *channel >= kMostChannels || !before || !rank || *rank < 0 || *rank >= log.ranks || *before >= log.ranks) return false;
+    const auto before = nccl_rank_of(words[3]), rank = nccl_rank_of(words[5]), after = nccl_rank_of(words[7]);
+    if (!channel || *channel >= kMostNcclLogChannels || !before || !rank || *rank < 0 || *rank >= log.ranks || *before >= log.ranks) return false;
     const int c = static_cast<int>(*channel);
     if (is_tree) {
       trees_[c].emplace(*rank, *before);
@@ -266,15 +225,15 @@ class LogReader {
     int channel = -1;
     for (std::string_view word : words_of(text.substr(6))) {
       if (word.starts_with('[')) {
-        channel = static_cast<int>(number_at(word, 1).value_or(kMostChannels));
+        channel = static_cast<int>(number_at(word, 1).value_or(kMostNcclLogChannels));
         continue;
       }
       word = word.substr(0, word.find('|'));
       const std::size_t first = word.find("->"), second = word.rfind("->");
-      if (channel < 0 || channel >= kMostChannels || first == std::string_view::npos || second == first) continue;
+      if (channel < 0 || channel >= kMostNcclLogChannels || first == std::string_view::npos || second == first) continue;
       const std::string_view left = word.substr(0, first), right = word.substr(second + 2);
-      const auto rank = rank_of(word.substr(first + 2, second - first - 2));
-      const auto parent = rank_of(contains(left, "/") ? right : left);
+      const auto rank = nccl_rank_of(word.substr(first + 2, second - first - 2));
+      const auto parent = nccl_rank_of(contains(left, "/") ? right : left);
       if (rank && parent && *rank >= 0 && *rank < log.ranks && *parent < log.ranks) trees_[channel].emplace(*rank, *parent);
     }
     return true;
@@ -289,7 +248,7 @@ class LogReader {
     const std::size_t blank = head.find(' ');
     const auto channel = blank == std::string_view::npos ? std::nullopt : number_at(head, blank);
     const auto from = number_at(text, colon + 3), to = number_at(text, arrow + 4);
-    if (!channel || *channel >= kMostChannels || !from || !to || *from >= log.ranks || *to >= log.ranks) return false;
+    if (!channel || *channel >= kMostNcclLogChannels || !from || !to || *from >= log.ranks || *to >= log.ranks) return false;
     std::string_view how = text.substr(via + 5);
     how = how.substr(0, std::min(how.find(" comm "), std::size_t{60}));
     while (how.ends_with(' ')) how.remove_suffix(1);
@@ -363,7 +322,7 @@ class LogReader {
     if (words.size() < 3 || words[1] != ":") return false;
     const auto channel = whole_number(words[0]);
     auto& channels = graph_gpus_[owner->second].channels;
-    if (!channel || static_cast<std::size_t>(*channel) != channels.size() || channels.size() >= static_cast<std::size_t>(kMostChannels)) return false;
+    if (!channel || static_cast<std::size_t>(*channel) != channels.size() || channels.size() >= static_cast<std::size_t>(kMostNcclLogChannels)) return false;
     channels.emplace_back();
     for (const std::string_view word : words)
       if (word.starts_with("GPU/")) channels.back().emplace_back(word.substr(4, 40));
@@ -380,7 +339,7 @@ class LogReader {
         for (const std::string_view gpu : channel) {
           const std::size_t dash = gpu.find('-');
           const auto bus = dash == std::string_view::npos ? rank_of_bus.end() : rank_of_bus.find(gpu.substr(dash + 1));
-          const int rank = bus != rank_of_bus.end() ? bus->second : dash == std::string_view::npos ? rank_of(gpu).value_or(-1) : -1;
+          const int rank = bus != rank_of_bus.end() ? bus->second : dash == std::string_view::npos ? nccl_rank_of(gpu).value_or(-1) : -1;
           if (rank >= 0 && rank < log.ranks) order.push_back(rank);
         }
         if (order.size() != channel.size()) break;

@@ -136,7 +136,114 @@ TEST_CASE("the largest communicator counts, whatever others the job makes", "[te
   CHECK(log.trees.empty());
   CHECK(log.coll == -1);
   CHECK(log.transports.empty());
-  CHECK(findings_of(log).empty());
+  CHECK(findings_of(log) == "info: the log holds 2 communicators, of one job or of several runs: read is the largest, of 4 ranks (commId 0x56bea185a98d5193); the others are left out\n");
+}
+
+namespace {
+
+// A run of one host, as a whole log: every rank's lines, `ring` on two channels.
+std::string run_of(const std::string& host, int pid, const std::string& id, const std::vector<int>& ring, const std::string& version = "2.28.9", bool is_named_late = false) {
+  const int ranks = static_cast<int>(ring.size());
+  std::string text, order;
+  for (const int r : ring) order += " " + std::to_string(r);
+  const auto say = [&](int r, const std::string& message) { text += host + ":" + std::to_string(pid + r) + ":" + std::to_string(pid + r + 1000) + " [" + std::to_string(r) + "] NCCL INFO " + message + "\n"; };
+  const auto name = [&](int r, const std::string& what) {
+    say(r, "ncclCommInitRankConfig comm 0x55" + std::to_string(r) + " rank " + std::to_string(r) + " nranks " + std::to_string(ranks) + " cudaDev " + std::to_string(r) + " busId " + std::to_string(r + 1) + "000" +
+               (id.empty() ? "" : " commId " + id) + " - Init " + what);
+  };
+  say(0, "NCCL version " + version + "+cuda12.9");
+  say(0, "NCCL_ALGO set by environment to " + host);
+  for (int r = 0; r < ranks && !is_named_late; ++r) name(r, "START");
+  for (int c = 0; c < 2; ++c) say(0, "Channel 0" + std::to_string(c) + "/02 :" + order);
+  for (int r = 0; r < ranks; ++r) say(r, "Trees [0] -1/-1/-1->" + std::to_string(r) + "->" + std::to_string(r - 1));
+  for (int r = 0; r < ranks; ++r) name(r, "COMPLETE");
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("runs pasted one after another are not mixed", "[text]") {
+  const std::vector<int> plain{0, 1, 2, 3}, turned{0, 2, 1, 3}, eight{0, 1, 2, 3, 4, 5, 6, 7};
+  for (const bool is_named_late : {false, true}) {
+    for (const bool has_id : {true, false}) {
+      INFO("named late " << is_named_late << ", commId " << has_id);
+      const std::string first = run_of("alpha", 100, has_id ? "0x1" : "", plain, "2.27.3", is_named_late), second = run_of("beta", 500, has_id ? "0x2" : "", turned, "2.28.9", is_named_late),
+                        large = run_of("gamma", 100, has_id ? "0x3" : "", eight, "2.29.2", is_named_late);
+      const NcclLog one = log_of(first + second);
+      CHECK(one.version == "2.27.3");
+      REQUIRE(one.rings.size() == 1);
+      CHECK(one.rings[0].order == plain);
+      CHECK_FALSE(one.is_ambiguous);
+      CHECK(one.hosts == 1);
+      CHECK(one.environment.size() == 1);
+      CHECK(has_finding(one, "2 communicators"));
+      CHECK(has_finding(one, "read is one of 2 with 4 ranks"));
+      // The first run is cut off in front: the second is whole.
+      if (!is_named_late) CHECK(log_of(first.substr(first.find("[3] NCCL INFO ")) + second).rings[0].order == turned);
+      for (const std::string& text : {first + large + second, large + first, first + second + large}) {
+        const NcclLog log = log_of(text);
+        CHECK(log.ranks == 8);
+        CHECK(log.version == "2.29.2");
+        CHECK(log.variable("NCCL_ALGO") == "gamma");
+        REQUIRE(log.members.size() == 8);
+        CHECK(log.members[0].host == "gamma");
+        REQUIRE(log.trees.size() == 1);
+        CHECK(log.trees[0].parent == std::vector<int>{-1, 0, 1, 2, 3, 4, 5, 6});
+        CHECK(has_finding(log, "read is the largest, of 8 ranks"));
+      }
+      // One after the other in one process, at the same address.
+      const NcclLog again = log_of(first + run_of("alpha", 100, has_id ? "0x4" : "", turned, "2.27.3", is_named_late));
+      CHECK(again.communicators == 2);
+      CHECK(again.rings[0].order == plain);
+      CHECK_FALSE(again.is_ambiguous);
+      // The same text twice is one communicator, where it says so.
+      CHECK(log_of(first + first).communicators == (has_id ? 1 : 2));
+    }
+  }
+  // Without a word of communicators: only what is surely of the larger one.
+  const std::string small = "a:1:1 [0] NCCL INFO Channel 00/02 : 0 1\na:2:2 [1] NCCL INFO Trees [0] -1/-1/-1->1->0\n", wide = "b:3:3 [0] NCCL INFO Channel 00/02 : 0 1 2 3\nb:3:3 [0] NCCL INFO Trees [0] 1/-1/-1->0->-1\n";
+  const NcclLog unnamed = log_of(small + wide);
+  CHECK(unnamed.ranks == 4);
+  REQUIRE(unnamed.trees.size() == 1);
+  CHECK(unnamed.trees[0].parent == std::vector<int>{-1, -2, -2, -2});
+}
+
+TEST_CASE("splits of a communicator are told apart by color and count", "[text]") {
+  const auto split = [](int rank, int color, const std::string& what) {
+    return line(color * 2 + rank, "ncclCommSplit comm 0x7" + std::to_string(rank) + " rank " + std::to_string(rank) + " nranks 2 cudaDev 0 nvmlDev 0 busId 1000 parent 0x55 splitCount 1 color " + std::to_string(color) + " key 0- Init " + what);
+  };
+  const NcclLog log = log_of(split(1, 1, "START") + split(0, 0, "START") + split(0, 1, "START") + split(1, 0, "START") + line(0, "Channel 00/02 : 0 1") + line(2, "Channel 00/02 : 1 0") + split(0, 0, "COMPLETE") + split(1, 1, "COMPLETE"));
+  CHECK(log.communicators == 2);
+  CHECK(log.members.size() == 2);
+  CHECK(log.hosts == 1);
+  CHECK_FALSE(log.is_ambiguous);
+}
+
+TEST_CASE("what launchers write around a line", "[text]") {
+  const std::vector<int> ring{0, 1, 2, 3};
+  const std::string plain = run_of("node1", 100, "0x1", ring);
+  const std::string expected = dump_json(write_nccl_log(log_of(plain)));
+  const auto with = [&](const std::string& before, const std::string& behind) {
+    std::string text;
+    int n = 0;
+    for (std::size_t at = 0; at < plain.size(); at = plain.find('\n', at) + 1, ++n) {
+      std::string prefix = before;
+      if (const std::size_t mark = prefix.find('#'); mark != std::string::npos) prefix[mark] = static_cast<char>('0' + n % 4);
+      text += prefix + plain.substr(at, plain.find('\n', at) - at) + behind + "\n";
+    }
+    return text;
+  };
+  for (const char* before : {"[1,#]<stdout>:", "[1,#]<stdout>: ", "node1: ", "#: ", "[default#]:", "[2025-03-12 17:21:29] ", "2025-03-12 17:21:29,123 ", "2025-03-12T17:21:29.123Z ", "(RayWorker pid=12, ip=10.0.0.#) ", "worker-#  | ", "\x1b[36m(pid=#)\x1b[0m "}) {
+    INFO(before);
+    CHECK(dump_json(write_nccl_log(log_of(with(before, "")))) == expected);
+    CHECK(dump_json(write_nccl_log(log_of(with(before, "\r")))) == expected);
+  }
+  // Two processes in one line: neither is whole.
+  const NcclLog mixed = log_of(plain + "node1:100:1100 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEMnode1:101:1101 [1] NCCL INFO Channel 00/0 : 1[1] -> 2[2] via SHM/direct\n");
+  CHECK(mixed.transports.empty());
+  // Cut in the middle of a word.
+  const NcclLog cut = log_of(plain + "node1:100:1100 [0] NCCL INFO Trees [1] 1/-1/-1->0->-1 [2] 1/-1/-1->0->1");
+  CHECK(cut.trees.back().channels == std::vector<int>{1});
 }
 
 TEST_CASE("what is wrong on the machine is named with its remedy", "[text]") {
