@@ -19,10 +19,12 @@ bool warns_of(const NcclLog& log, std::string_view part) {
 
 bool is_of(LogSubject subject, std::initializer_list<LogSubject> list) { return std::find(list.begin(), list.end(), subject) != list.end(); }
 
-// What the log names. At most two: the first are the likely ones.
+constexpr std::initializer_list<LogSubject> kOfSearch = {nodes, graph, order, channels, p2p_channels, nvls};
+
+// What the log names beside its release. At most two: the first are the likely ones.
 std::vector<std::string> named_causes(LogSubject s, const NcclLog& log, const NcclAnswer& a) {
   std::vector<std::string> causes;
-  const bool of_search = is_of(s, {nodes, graph, order, channels, p2p_channels, nvls});
+  const bool of_search = is_of(s, kOfSearch);
   const auto set = [&](std::string_view name, const char* effect) {
     if (const std::string_view value = log.variable(name); !value.empty()) causes.push_back(std::string(name) + "=" + std::string(value) + " " + effect);
   };
@@ -51,7 +53,6 @@ std::vector<std::string> named_causes(LogSubject s, const NcclLog& log, const Nc
   if (is_of(s, {choice}) && !log.tuner.empty()) causes.push_back("the tuner plug-in " + log.tuner + " decides in place of NCCL's cost model");
   if ((of_search || is_of(s, {choice, network})) && is_plugin(log.network)) causes.push_back("the network plug-in " + log.network + " brings NICs, topology or tuning of its own");
   if (s == nodes && log.has_mnnvl && a.request.rack_hosts <= 1) causes.push_back("the hosts share one NVLink domain (MNNVL): --rack-nodes");
-  if (!log.version.empty() && log.version != a.release.version && (of_search || s == choice)) causes.push_back("the log is of NCCL " + log.version + ", the decision of " + a.release.version);
   if (causes.size() > 2) causes.resize(2);
   return causes;
 }
@@ -60,7 +61,7 @@ const char* common_cause(LogSubject s) {
   switch (s) {
     case nodes: return "containers that do not look like one host, or NICs that reach GPUs faster than these reach each other";
     case graph: return "a topology that is not the machine's: virtual machine, missing NVLinks, a NIC or PCIe link that trained slower";
-    case order: return "another order of GPUs (CUDA_VISIBLE_DEVICES, --gpus), a subset of them, or a NIC that is missing";
+    case order: return "another order of GPUs (CUDA_VISIBLE_DEVICES), a subset of them, or a NIC that is missing";
     case channels: return "another graph, see above, or NCCL_MIN_NCHANNELS, NCCL_MAX_NCHANNELS, CTAs asked for by the program";
     case nvls: return "the fabric manager, the driver or the virtual machine does not offer multicast, or memory could not be bound";
     case p2p_channels: return "another release of NCCL, NCCL_NCHANNELS_PER_NET_PEER, or NVLinks that are missing";
@@ -78,9 +79,14 @@ const char* common_cause(LogSubject s) {
 }  // namespace
 
 std::string usual_cause(LogSubject subject, const NcclLog& log, const NcclAnswer& answer) {
+  std::vector<std::string> causes = named_causes(subject, log, answer);
+  if (causes.size() < 2 && !log.version.empty() && log.version != answer.release.version && (subject == choice || is_of(subject, kOfSearch)))
+    causes.push_back("the log is of NCCL " + log.version + ", the decision of " + answer.release.version);
   std::string text;
-  for (const std::string& cause : named_causes(subject, log, answer)) text += (text.empty() ? "" : "; ") + cause;
+  for (const std::string& cause : causes) text += (text.empty() ? "" : "; ") + cause;
   return text.empty() ? std::string("usual cause: ") + common_cause(subject) : "cause: " + text;
 }
+
+bool are_channels_explained(const NcclLog& log, const NcclAnswer& answer) { return !named_causes(order, log, answer).empty() || !named_causes(channels, log, answer).empty(); }
 
 }  // namespace wireplan

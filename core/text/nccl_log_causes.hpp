@@ -10,6 +10,10 @@ namespace wireplan {
 
 enum class LogSubject : unsigned char { nodes, graph, order, channels, nvls, p2p_channels, to_shm, to_p2p, inside_by_net, network, gpudirect, p2p, choice };
 
+// "cause: …" where the log names it, else "usual cause: …".
 std::string usual_cause(LogSubject subject, const NcclLog& log, const NcclAnswer& answer);
+
+// Whether the log, beside its release, names what changes channels and the way they run.
+bool are_channels_explained(const NcclLog& log, const NcclAnswer& answer);
 
 }  // namespace wireplan

@@ -8,6 +8,7 @@
 #include "core/text/import_nccl_log.hpp"
 #include "core/text/log_text.hpp"
 #include "core/text/nccl_log_causes.hpp"
+#include "core/text/nccl_log_verdict.hpp"
 #include "core/text/render_nccl.hpp"
 
 namespace wireplan {
@@ -48,22 +49,46 @@ class Comparing {
  public:
   Comparing(const NcclLog& log, const NcclAnswer& answer) : log_(log), answer_(answer), d_(answer.decision) {}
 
-  NcclLogComparison run() {
+  NcclLogComparison run(std::vector<Note> notes) {
+    found_.notes = std::move(notes);
+    misfits_.are_buses_foreign = std::any_of(found_.notes.begin(), found_.notes.end(), [](const Note& n) { return n.severity == Severity::warning; });
+    if (log_.ranks == 0) {
+      found_.verdict = "The log does not say which ranks there are: nothing is compared. Run with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH,ENV,TUNING";
+      return std::move(found_);
+    }
     if (!log_.version.empty()) {
       const bool same = log_.version == answer_.release.version;
       line("NCCL", log_.version, answer_.release.version, same, same ? "" : "releases decide differently: what differs below may come from that");
     }
-    line("ranks", std::to_string(log_.ranks), std::to_string(d_.ranks), log_.ranks == d_.ranks, log_.ranks == d_.ranks ? "" : "the rest is not compared: another communicator (--gpus, --nodes)");
-    if (log_.ranks != d_.ranks) return std::move(found_);
+    const bool same = log_.ranks == d_.ranks;
+    line("ranks", std::to_string(log_.ranks), std::to_string(d_.ranks), same, same ? "" : "another communicator: the rest is not compared");
+    if (!same) {
+      found_.verdict = "The log is of another communicator: it has " + std::to_string(log_.ranks) + " ranks, the decision " + std::to_string(d_.ranks) + ". Nothing more is compared";
+      return std::move(found_);
+    }
     place_ranks();
     machine();
     graphs();
-    if (log_.nodes > 0) compare("nodes as NCCL counts", std::to_string(log_.nodes), std::to_string(d_.nccl_nodes()), LogSubject::nodes);
+    if (log_.nodes > 0 && !compare("nodes as NCCL counts", std::to_string(log_.nodes), std::to_string(d_.nccl_nodes()), LogSubject::nodes)) misfit();
     rings();
     trees();
     channels();
     transports();
     choices();
+    const int told = log_.coll >= 0 ? log_.coll : most_channels_, decided = d_.channels;
+    if (log_.coll >= 0 ? told != decided : told > decided) {
+      misfits_.structure.push_back("channels: " + std::to_string(told) + ", expected " + std::to_string(decided));
+      misfits_.are_far |= told >= 3 * decided || (decided >= 3 * told);
+    }
+    // That channels run otherwise is no misfit alone: it may come from another order of GPUs.
+    const bool is_structural = !misfits_.structure.empty() || misfits_.are_buses_foreign;
+    for (const Share* share : {&graph_channels_, &rings_, &trees_}) {
+      if (share->differ * 2 <= share->all) continue;
+      misfits_.are_far = true;
+      if (is_structural) misfits_.structure.push_back(std::string(share->what) + " of " + std::to_string(share->differ) + " of " + std::to_string(share->all) + " channels");
+    }
+    misfits_.is_explained |= are_channels_explained(log_, answer_);
+    conclude(found_, misfits_);
     return std::move(found_);
   }
 
@@ -72,18 +97,36 @@ class Comparing {
   const NcclAnswer& answer_;
   const nccl::Decision& d_;
   NcclLogComparison found_;
+  LogMisfits misfits_;
+  // Channels whose order of ranks is compared.
+  struct Share {
+    const char* what;
+    std::size_t all = 0, differ = 0;
+    void count(std::size_t channels, bool agrees) {
+      all += channels;
+      if (!agrees) differ += channels;
+    }
+  };
+  Share graph_channels_{"graphs"}, rings_{"rings"}, trees_{"trees"};
+  int most_channels_ = 0;  // that rings and trees name
   // Where a rank stands: node, and position among the GPUs of its kind.
   struct Place { int node = 0, position = 0; };
   std::vector<Place> places_;
   std::vector<std::vector<int>> ranks_of_node_;  // by position
 
-  void line(std::string what, std::string log, std::string expected, bool agrees, std::string note = "") {
-    found_.lines.push_back({std::move(what), std::move(log), std::move(expected), agrees, std::move(note)});
+  void line(std::string what, std::string log, std::string expected, bool agrees, std::string note = "", std::string cause = "") {
+    found_.lines.push_back({std::move(what), std::move(log), std::move(expected), agrees, std::move(note), std::move(cause)});
   }
   std::string cause(LogSubject subject) const { return usual_cause(subject, log_, answer_); }
-  void compare(std::string what, std::string log, std::string expected, LogSubject subject) {
+  bool compare(std::string what, std::string log, std::string expected, LogSubject subject) {
     const bool agrees = log == expected;
-    line(std::move(what), std::move(log), std::move(expected), agrees, agrees ? "" : cause(subject));
+    line(std::move(what), std::move(log), std::move(expected), agrees, "", agrees ? "" : cause(subject));
+    return agrees;
+  }
+  // The last line is of what only other hardware explains.
+  void misfit() {
+    const NcclLogLine& l = found_.lines.back();
+    misfits_.structure.push_back(l.what + ": " + l.log + ", expected " + l.expected);
   }
 
   void place_ranks() {
@@ -101,20 +144,21 @@ class Comparing {
     const bool has_rdma = std::any_of(nets.begin(), nets.end(), [](const auto& n) { return n.gpudirect; });
     if (crosses && !log_.network.empty()) {
       const bool agrees = (log_.network == "Socket") != has_rdma;
-      line("network", log_.network, has_rdma ? "NICs with RDMA" : "Socket", agrees, agrees ? "" : log_.network == "Socket" ? cause(LogSubject::network) : "the machine is stated without NICs that reach GPU memory");
+      line("network", log_.network, has_rdma ? "NICs with RDMA" : "Socket", agrees, agrees || log_.network == "Socket" ? "" : "the machine is stated without NICs that reach GPU memory", !agrees && log_.network == "Socket" ? cause(LogSubject::network) : "");
+      misfits_.is_explained |= !agrees;
     }
-    if (crosses && has_rdma && !log_.nics.empty()) compare("NICs", std::to_string(log_.nics.size()), std::to_string(nets.size()), LogSubject::network);
+    if (crosses && has_rdma && !log_.nics.empty() && !compare("NICs", std::to_string(log_.nics.size()), std::to_string(nets.size()), LogSubject::network)) misfit();
     if (crosses && has_rdma && (log_.has_gpudirect || !log_.no_gpudirect.empty())) {
       const bool is_on = log_.has_gpudirect, expected = answer_.request.gpudirect;
-      line("GPU Direct RDMA", is_on ? "enabled" : "disabled", expected ? "enabled" : "disabled", is_on == expected, is_on == expected ? "" : cause(LogSubject::gpudirect));
+      line("GPU Direct RDMA", is_on ? "enabled" : "disabled", expected ? "enabled" : "disabled", is_on == expected, "", is_on == expected ? "" : cause(LogSubject::gpudirect));
     }
     for (std::size_t i = 0; i < log_.p2p_disabled.size() && i < 8; ++i) {
       const bool expected = !answer_.request.p2p.empty();
-      line("P2P", log_.p2p_disabled[i], expected ? "the driver forbids P2P" : "P2P between all GPUs", expected, expected ? "" : cause(LogSubject::p2p));
+      line("P2P", log_.p2p_disabled[i], expected ? "the driver forbids P2P" : "P2P between all GPUs", expected, "", expected ? "" : cause(LogSubject::p2p));
     }
     const bool has_nvls = d_.nvls_channels > 0;
     if (log_.has_multicast || (log_.lacks_multicast && has_nvls))
-      line("NVLS multicast", log_.has_multicast ? "available" : "not available", has_nvls ? "needed" : "not needed", log_.has_multicast || !has_nvls, log_.has_multicast ? "" : cause(LogSubject::nvls));
+      line("NVLS multicast", log_.has_multicast ? "available" : "not available", has_nvls ? "needed" : "not needed", log_.has_multicast || !has_nvls, "", log_.has_multicast ? "" : cause(LogSubject::nvls));
   }
 
   void graphs() {
@@ -136,7 +180,9 @@ class Comparing {
       differ(logged.intra_type == name_of(g.intra_type) && (logged.inter_type.empty() || logged.inter_type == name_of(g.inter_type)), "type");
       differ((logged.same_channels != 0) == g.same_channels, "sameChannels");
       const bool agrees = differs.empty();
-      line(name, logged_line(logged), g.channels > 0 ? nccl_graph_line(g) : "none", agrees, agrees ? "" : differs + " differ; " + cause(is_nvls ? LogSubject::nvls : LogSubject::graph));
+      line(name, logged_line(logged), g.channels > 0 ? nccl_graph_line(g) : "none", agrees, agrees ? "" : differs + " differ", agrees ? "" : cause(is_nvls ? LogSubject::nvls : LogSubject::graph));
+      if (!is_nvls && (contains(differs, "nChannels") || contains(differs, "type"))) misfits_.structure.push_back(std::string(name) + ": " + differs);
+      misfits_.are_far |= !is_nvls && logged.intra_type != name_of(g.intra_type);
       if (!is_nvls && g.channels > 0) graph_channels(logged, g, node, name);
     }
   }
@@ -155,8 +201,11 @@ class Comparing {
         for (const int position : g.order[c]) expected.push_back(ranks_of_node_[at(node)][at(position)]);
       groups[{logged.order[c], expected}].push_back(static_cast<int>(c));
     }
-    for (const auto& [orders, channels] : by_channel(groups))
-      line(channels_text(name, channels), list_text(orders.first), orders.second.empty() ? "no such channel" : list_text(orders.second), orders.first == orders.second, orders.first == orders.second ? "" : cause(LogSubject::order));
+    for (const auto& [orders, channels] : by_channel(groups)) {
+      const bool agrees = orders.first == orders.second;
+      graph_channels_.count(channels.size(), agrees);
+      line(channels_text(name, channels), list_text(orders.first), orders.second.empty() ? "no such channel" : list_text(orders.second), agrees, "", agrees ? "" : cause(LogSubject::order));
+    }
   }
 
   template <class Key>
@@ -176,9 +225,10 @@ class Comparing {
     for (const NcclLog::Ring& ring : log_.rings)
       for (const int c : ring.channels) groups[{&ring.order, expected[at(c)]}].push_back(c);
     for (const auto& [orders, channels] : by_channel(groups)) {
+      most_channels_ = std::max(most_channels_, channels.back() + 1);
       const std::vector<int>& logged = *orders.first;
       if (orders.second == nullptr) {
-        line(channels_text("ring", channels), list_text(logged), "no such channel", false, cause(LogSubject::channels));
+        line(channels_text("ring", channels), list_text(logged), "no such channel", false, "", cause(LogSubject::channels));
         continue;
       }
       const bool is_same = logged == *orders.second, is_turned = !is_same && rotated_to(*orders.second, logged.front()) == logged;
@@ -186,10 +236,11 @@ class Comparing {
       if (is_turned) note = "the same ring, told from another rank";
       else if (!is_same) {
         for (std::size_t c = 0; c < expected.size() && note.empty(); ++c)
-          if (expected[c] != nullptr && rotated_to(*expected[c], logged.front()) == logged) note = "the decision has this ring on channel " + std::to_string(c) + "; ";
-        note += cause(LogSubject::order);
+          if (expected[c] != nullptr && rotated_to(*expected[c], logged.front()) == logged) note = "the decision has this ring on channel " + std::to_string(c);
       }
-      line(channels_text("ring", channels), list_text(logged), list_text(*orders.second), is_same || is_turned, std::move(note));
+      const bool agrees = is_same || is_turned;
+      rings_.count(channels.size(), agrees);
+      line(channels_text("ring", channels), list_text(logged), list_text(*orders.second), agrees, std::move(note), agrees ? "" : cause(LogSubject::order));
     }
   }
 
@@ -213,14 +264,16 @@ class Comparing {
         groups[std::move(told)].push_back(c);
       }
     for (const auto& [told, channels] : by_channel(groups)) {
+      most_channels_ = std::max(most_channels_, channels.back() + 1);
       const std::string what = channels_text("tree", channels), logged = "parents of ranks " + ranges_text(told.ranks) + ": " + list_text(told.logged);
       if (told.decided.empty()) {
-        line(what, logged, "no such channel", false, cause(LogSubject::channels));
+        line(what, logged, "no such channel", false, "", cause(LogSubject::channels));
         continue;
       }
       const std::size_t first = static_cast<std::size_t>(std::mismatch(told.logged.begin(), told.logged.end(), told.decided.begin()).first - told.logged.begin());
       const bool agrees = first == told.logged.size();
-      line(what, logged, list_text(told.decided), agrees, agrees ? "" : "first at rank " + std::to_string(told.ranks[first]) + "; " + cause(LogSubject::order));
+      trees_.count(channels.size(), agrees);
+      line(what, logged, list_text(told.decided), agrees, agrees ? "" : "first at rank " + std::to_string(told.ranks[first]), agrees ? "" : cause(LogSubject::order));
     }
   }
 
@@ -283,7 +336,7 @@ class Comparing {
       std::string pairs;
       for (std::size_t i = 0; i < g.pairs.size() && i < kMostPairsShown; ++i) pairs += (i > 0 ? ", " : "") + std::to_string(g.pairs[i].first) + " -> " + std::to_string(g.pairs[i].second);
       if (g.pairs.size() > kMostPairsShown) pairs += " and " + std::to_string(g.pairs.size() - kMostPairsShown) + " more";
-      line(pairs, "via " + key.first, key.second, g.agrees, g.agrees ? "" : cause(g.subject));
+      line(pairs, "via " + key.first, key.second, g.agrees, "", g.agrees ? "" : cause(g.subject));
       if (found_.lines.size() > 1000) return;
     }
   }
@@ -295,7 +348,7 @@ class Comparing {
       if (run.what.empty()) return;
       std::string sizes = format_message_size(Bytes(run.from));
       if (run.to > run.from) sizes += " to " + format_message_size(Bytes(run.to));
-      line(run.what + ", " + sizes, run.log, run.expected, run.log == run.expected, run.log == run.expected ? "" : cause(LogSubject::choice));
+      line(run.what + ", " + sizes, run.log, run.expected, run.log == run.expected, "", run.log == run.expected ? "" : cause(LogSubject::choice));
     };
     bool has_unnamed = false;
     for (const NcclLog::Choice& c : log_.choices) {
@@ -305,7 +358,8 @@ class Comparing {
         continue;
       }
       const nccl::Choice expected = nccl::choice_at(d_, answer_.release, *op, c.size);
-      Run next{std::string(name_of(*op)), std::string(name_of(c.algorithm)) + " " + std::string(name_of(c.protocol)), std::string(name_of(expected.algorithm)) + " " + std::string(name_of(expected.protocol)), c.size, c.size};
+      Run next{std::string(name_of(*op)), std::string(name_of(c.algorithm)) + " " + std::string(name_of(c.protocol)), "no choice left by NCCL_ALGO and NCCL_PROTO", c.size, c.size};
+      if (!expected.is_none) next.expected = std::string(name_of(expected.algorithm)) + " " + std::string(name_of(expected.protocol));
       if (next.what == run.what && next.log == run.log && next.expected == run.expected) {
         run.to = c.size;
         continue;
@@ -325,17 +379,7 @@ std::size_t NcclLogComparison::differ() const {
   return static_cast<std::size_t>(std::count_if(lines.begin(), lines.end(), [](const NcclLogLine& l) { return !l.agrees; }));
 }
 
-NcclLogComparison compare_with_log(const NcclLog& log, const NcclAnswer& answer) { return Comparing(log, answer).run(); }
-
-Result<NcclBesideLog> asked_nccl_beside_log(const Json& request, const NcclLog& log, const Presets& presets) {
-  std::vector<Note> notes = nccl_log_notes(log);
-  Result<NcclAnswer> answer = asked_nccl(request_of_log(log, request, presets, notes), presets);
-  if (!answer) return answer.errors();
-  NcclBesideLog both{std::move(answer.value()), {}};
-  both.comparison = compare_with_log(log, both.answer);
-  both.comparison.notes.insert(both.comparison.notes.begin(), notes.begin(), notes.end());
-  return both;
-}
+NcclLogComparison compare_with_log(const NcclLog& log, const NcclAnswer& answer, std::vector<Note> notes) { return Comparing(log, answer).run(std::move(notes)); }
 
 Json write_log_comparison(const NcclLogComparison& comparison) {
   Json j = Json::object(), lines = Json::array(), notes = Json::array();
@@ -345,11 +389,13 @@ Json write_log_comparison(const NcclLogComparison& comparison) {
     put(one, "log", l.log);
     put(one, "expected", l.expected);
     put(one, "agrees", l.agrees);
-    put(one, "note", l.note);
+    put(one, "note", l.note + (l.note.empty() || l.cause.empty() ? "" : "; ") + l.cause);
     lines.push_back(std::move(one));
   }
   for (const Note& n : comparison.notes) notes.push_back(n.text);
   const std::size_t differ = comparison.differ();
+  put(j, "verdict", comparison.verdict);
+  put(j, "other_machine", comparison.is_other_machine);
   put(j, "lines", std::move(lines));
   put(j, "agree", static_cast<int>(comparison.lines.size() - differ));
   put(j, "differ", static_cast<int>(differ));
@@ -359,14 +405,17 @@ Json write_log_comparison(const NcclLogComparison& comparison) {
 
 void add_log_comparison(Sheet& sheet, const NcclLogComparison& comparison) {
   sheet.heading("Beside the log");
-  const std::size_t differ = comparison.differ();
-  sheet.paragraph(std::to_string(comparison.lines.size() - differ) + " of " + std::to_string(comparison.lines.size()) + " things that the log says agree, " + std::to_string(differ) + (differ == 1 ? " differs." : " differ."));
+  sheet.paragraph(comparison.verdict + (comparison.is_other_machine ? ". Line by line: --json." : "."));
   std::vector<std::string> items;
   for (const NcclLogLine& l : comparison.lines) {
+    if (comparison.is_other_machine) break;
     std::string text = l.what + ": ";
     if (l.agrees) text += "agrees, " + l.log;
     else text += "differs: log says " + l.log + ", expected " + l.expected;
-    items.push_back(text + (l.note.empty() ? "" : "; " + l.note));
+    for (const std::string* part : {&l.note, &l.cause})
+      // The verdict ends with the likely cause.
+      if (!part->empty()) text += "; " + (comparison.verdict.ends_with(part->substr(std::min(part->find("cause: "), part->size()))) && part == &l.cause ? "the likely cause" : *part);
+    items.push_back(std::move(text));
   }
   sheet.list(items);
   items.clear();

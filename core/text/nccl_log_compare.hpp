@@ -14,30 +14,33 @@ namespace wireplan {
 struct NcclLogLine {
   std::string what, log, expected;  // what: "ring of channels 0-11", "0 -> 1"
   bool agrees = true;
-  std::string note;                 // the usual cause where they differ; what to know where they agree, "" mostly
+  std::string note, cause;          // what to know, "" mostly; where they differ the likely cause, if it is this line's own
 };
 
 struct NcclLogComparison {
+  std::string verdict;              // a sentence without its full stop
+  bool is_other_machine = false;    // so much differs that causes line by line would mislead
   std::vector<NcclLogLine> lines;
   std::vector<Note> notes;  // what was taken from the log, and what could not be
   std::size_t differ() const;
 };
 
 // The request (as asked_nccl takes it) with what the log says and the request does not: release, hosts, GPUs of each host by bus id or
-// number, variables. Notes say what was taken.
+// number, variables. Notes say what was taken; a warning among them, that no GPU of the log is at a bus id of the topology file.
 Json request_of_log(const NcclLog& log, Json request, const Presets& presets, std::vector<Note>& notes);
 
-// Bounded: a log's 64 channels, 4,096 ranks, 10,000 connections give some hundred lines at most.
-NcclLogComparison compare_with_log(const NcclLog& log, const NcclAnswer& answer);
+// `notes` go in front of the comparison's own. Bounded: a log's 64 channels, 4,096 ranks, 10,000 connections give some hundred lines at most.
+NcclLogComparison compare_with_log(const NcclLog& log, const NcclAnswer& answer, std::vector<Note> notes = {});
 
-// Both: the decision for the log's communicator on the machine of `request`, and the comparison.
+// Both: the decision for the log's communicator on the machine of `request`, and the comparison. Where the machine cannot have the
+// log's hosts and GPUs, the decision is the machine's own.
 struct NcclBesideLog {
   NcclAnswer answer;
   NcclLogComparison comparison;
 };
 Result<NcclBesideLog> asked_nccl_beside_log(const Json& request, const NcclLog& log, const Presets& presets);
 
-// {"lines": [{"what", "log", "expected", "agrees", "note"}], "agree", "differ", "notes"}
+// {"verdict", "other_machine", "lines": [{"what", "log", "expected", "agrees", "note"}], "agree", "differ", "notes"}
 Json write_log_comparison(const NcclLogComparison& comparison);
 void add_log_comparison(Sheet& sheet, const NcclLogComparison& comparison);
 

@@ -3,6 +3,7 @@
 #include <map>
 #include <utility>
 
+#include "core/text/import_nccl_log.hpp"
 #include "core/text/log_text.hpp"
 #include "core/text/nccl_environment.hpp"
 #include "core/text/nccl_log_compare.hpp"
@@ -103,13 +104,17 @@ class LogRequest {
   std::vector<int> gpus_of(const std::vector<const NcclLog::Rank*>& ranks) {
     read_buses();
     std::vector<int> by_bus, by_nvml, by_cuda;
+    std::vector<std::uint64_t> logged;
     for (const NcclLog::Rank* r : ranks) {
       const auto bus = bus_number(r->bus_id);
       const auto found = bus ? std::find(buses_.begin(), buses_.end(), *bus) : buses_.end();
+      if (bus) logged.push_back(*bus);
       if (found != buses_.end()) by_bus.push_back(static_cast<int>(found - buses_.begin()));
       if (r->nvml_device >= 0) by_nvml.push_back(r->nvml_device);
       if (r->device >= 0) by_cuda.push_back(r->device);
     }
+    const Note foreign{Severity::warning, "", "no GPU of the log has a bus id of the topology file"};
+    if (by_bus.empty() && !buses_.empty() && logged.size() > 1 && logged.front() != logged.back() && std::find(notes_.begin(), notes_.end(), foreign) == notes_.end()) notes_.push_back(foreign);
     for (const auto* list : {&by_bus, &by_nvml, &by_cuda})
       if (list->size() == ranks.size() && are_different(*list)) return *list;
     return {};
@@ -150,11 +155,53 @@ class LogRequest {
   }
 };
 
+std::string count_text(std::size_t n, const char* what) { return std::to_string(n) + " " + what + (n == 1 ? "" : "s"); }
+
+bool is_spread_said(const NcclLog& log) { return log.nodes > 0 || static_cast<int>(log.members.size()) == log.ranks; }
+
 }  // namespace
 
 Json request_of_log(const NcclLog& log, Json request, const Presets& presets, std::vector<Note>& notes) {
   if (request.is_object()) LogRequest(log, request, notes).add(presets);
   return request;
+}
+
+Result<NcclBesideLog> asked_nccl_beside_log(const Json& request, const NcclLog& log, const Presets& presets) {
+  std::vector<Note> notes = nccl_log_notes(log);
+  Json asked = request_of_log(log, request, presets, notes);
+  Result<NcclAnswer> answer = asked_nccl(asked, presets);
+  if (answer) {
+    NcclLogComparison comparison = compare_with_log(log, answer.value(), std::move(notes));
+    return NcclBesideLog{std::move(answer.value()), std::move(comparison)};
+  }
+  // What is wrong with the user's own request is said as such; the rest is the log's.
+  Result<NcclAnswer> alone = asked_nccl(request, presets);
+  if (!alone) return alone.errors();
+  const int own = alone.value().decision.ranks;
+  if (!is_spread_said(log) && !request.contains("nodes") && log.ranks > own && log.ranks % own == 0) {
+    Json spread = request;
+    spread["nodes"] = log.ranks / own;
+    notes = nccl_log_notes(log);
+    notes.push_back({Severity::info, "", "the log does not say on how many hosts its " + std::to_string(log.ranks) + " ranks are: taken as " + std::to_string(log.ranks / own) + " of " + std::to_string(own) + " GPUs each"});
+    Result<NcclAnswer> taken = asked_nccl(request_of_log(log, std::move(spread), presets, notes), presets);
+    if (taken) {
+      NcclLogComparison comparison = compare_with_log(log, taken.value(), std::move(notes));
+      return NcclBesideLog{std::move(taken.value()), std::move(comparison)};
+    }
+  }
+  NcclBesideLog both{std::move(alone.value()), {}};
+  NcclLogComparison& c = both.comparison;
+  const auto shape = [](const Json& j, const nccl::Request& r) {
+    const bool has_nodes = j.contains("nodes") && j["nodes"].is_number_integer(), has_gpus = j.contains("gpus") && j["gpus"].is_array();
+    return count_text(has_nodes ? j["nodes"].get<std::size_t>() : static_cast<std::size_t>(r.hosts), "host") + " of " + count_text(has_gpus ? j["gpus"].size() : r.gpus.size(), "GPU");
+  };
+  c.lines.push_back({"hosts and GPUs", shape(asked, both.answer.request), shape(request, both.answer.request), false, "", ""});
+  c.is_other_machine = true;
+  c.verdict = "This log looks to be of another machine: it says " + c.lines[0].log + ". What does not fit: ";
+  const Errors& errors = answer.errors();
+  for (std::size_t i = 0; i < errors.size() && i < 3; ++i) c.verdict += (i > 0 ? "; " : "") + errors[i].text;
+  c.notes = std::move(notes);
+  return both;
 }
 
 }  // namespace wireplan

@@ -388,7 +388,7 @@ class LogReader {
       if (is_name && log.environment.size() < 100 && std::find(log.environment.begin(), log.environment.end(), variable) == log.environment.end()) log.environment.push_back(std::move(variable));
     }
     if (text.starts_with("TUNER/Plugin") && log.tuner.empty())
-      if (const std::string_view name = behind(text, "Using "); !name.empty() && !contains(text, "internal")) log.tuner = std::string(name.substr(0, 40));
+      if (const std::string_view name = behind(text, contains(text, "Using tuner plugin ") ? "Using tuner plugin " : "Using "); !name.empty() && !contains(text, "internal")) log.tuner = std::string(name.substr(0, 40));
     if (contains(text, "P2P is disabled between")) remember(log.p2p_disabled, text);
     if (contains(text, "NET/IB : No device found") || contains(text, "NET/IB: No device found") || contains(text, "Failed to open libibverbs")) log.has_no_ib = true;
     if (contains(text, "GPU Direct RDMA Disabled")) remember(log.no_gpudirect, text);

@@ -89,7 +89,7 @@ TEST_CASE("public logs say what is decided for their machines", "[text][nccl]") 
     std::set<std::string> differs;
     for (const NcclLogLine& l : both.comparison.lines) {
       if (!l.agrees) differs.insert(l.what);
-      CHECK(l.agrees == (l.note.empty() || l.note.find("told from another rank") != std::string::npos));
+      CHECK((l.agrees ? l.cause.empty() : !l.cause.empty() || l.what == "NCCL"));
     }
     INFO(row.log << "\n" << dump_json(write_log_comparison(both.comparison)));
     CHECK(differs == row.differs);
@@ -110,7 +110,8 @@ TEST_CASE("the request of a log: GPUs by bus id or number, variables, release", 
   CHECK(request_of_log(by_number, request, presets(), notes).at("gpus") == Json::array({6, 4}));
   request["gpus"] = Json::array({1, 2});
   CHECK(request_of_log(by_number, request, presets(), notes).at("gpus") == Json::array({1, 2}));
-  CHECK(notes.empty());
+  REQUIRE(notes.size() == 1);
+  CHECK((notes[0].severity == Severity::warning && notes[0].text.find("bus id") != std::string::npos));
 
   const std::string environment = info(0, "NCCL_ALGO set by environment to Tree,Ring,,NVLS") + info(0, "NCCL_P2P_DISABLE set by environment to 1.") + info(0, "NCCL_IB_GID_INDEX set by environment to 3");
   const NcclBesideLog both = beside("hgx-h100.xml", log_of(info(0, "NCCL version 2.23.4+cuda12.4") + environment + members({0, 1, 2, 3}) + info(0, "Channel 00/02 : 0 1 2 3") + info(0, "Channel 00 : 0[0] -> 1[1] via SHM/direct/direct")));
@@ -126,7 +127,7 @@ TEST_CASE("what differs is named with its usual cause", "[text][nccl]") {
   const auto note = [&](const std::string& text, std::string_view what, Json request = Json::object()) {
     const NcclBesideLog both = beside("hgx-h100.xml", log_of(eight + text), std::move(request));
     const NcclLogLine* line = line_of(both, what);
-    return line == nullptr ? std::string("no such line") : line->agrees ? "agrees: " + line->note : line->note;
+    return line == nullptr ? std::string("no such line") : line->agrees ? "agrees: " + line->note : line->note + line->cause;
   };
   const std::string counts = info(0, "24 coll channels, 24 collnet channels, 0 nvls channels, 32 p2p channels, 32 p2p channels per peer");
   CHECK(note(info(0, "Channel 00/24 : 3 4 5 6 7 0 1 2"), "ring") == "agrees: the same ring, told from another rank");
@@ -148,12 +149,92 @@ TEST_CASE("what differs is named with its usual cause", "[text][nccl]") {
   for (int r = 0; r < 16; ++r) two += info(r, "comm 0x5" + std::to_string(r) + " rank " + std::to_string(r) + " nranks 16 cudaDev " + std::to_string(r % 8) + " nvmlDev " + std::to_string(r % 8) + " busId 1 - Init COMPLETE", "host" + std::to_string(r / 8));
   const NcclBesideLog sockets = beside("hgx-h100.xml", log_of(two + info(0, "NET/IB : No device found.") + info(0, "Using network Socket")));
   CHECK(sockets.answer.request.hosts == 2);
-  CHECK(line_of(sockets, "network")->note.find("no InfiniBand or RoCE device") != std::string::npos);
+  CHECK(line_of(sockets, "network")->cause.find("no InfiniBand or RoCE device") != std::string::npos);
   const NcclBesideLog staged = beside("hgx-h100.xml", log_of(two + info(0, "NET/IB : Using [0]mlx5_0:1/IB ; OOB eth0:10.0.0.5<0>") + info(0, "NET/IB : GPU Direct RDMA Disabled for HCA 0 'mlx5_0'") + info(0, "Using network IB") +
                                                              info(0, "Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0")));
-  CHECK(line_of(staged, "GPU Direct RDMA")->note.find("nvidia_peermem") != std::string::npos);
+  CHECK(line_of(staged, "GPU Direct RDMA")->cause.find("nvidia_peermem") != std::string::npos);
   CHECK(line_of(staged, "NICs")->log == "1");
   CHECK_FALSE(line_of(staged, "0 -> 8")->agrees);
+}
+
+TEST_CASE("the verdict comes first, and a cause is said once", "[text][nccl]") {
+  const std::string eight = members({0, 1, 2, 3, 4, 5, 6, 7});
+  const NcclBesideLog turned = beside("hgx-h100.xml", log_of(eight + info(0, "Channel 00/24 : 0 2 1 3 4 5 6 7") + info(0, "Channel 01/24 : 0 3 1 2 4 5 6 7") + info(0, "Channel 02/24 : 0 4 1 2 3 5 6 7")));
+  CHECK_FALSE(turned.comparison.is_other_machine);
+  CHECK(turned.comparison.verdict.starts_with("2 of 5 things that the log says agree, 3 differ; likely cause: another order of GPUs"));
+  CHECK(line_of(turned, "ring of channel 0")->cause.starts_with("usual cause: another order"));
+  CHECK(line_of(turned, "ring of channel 1")->cause == "cause as for ring of channel 0");
+  CHECK(line_of(turned, "ring of channel 2")->cause == "cause as for ring of channel 0");
+  const std::string text = render_nccl(turned.answer, RenderFormat::text, &turned.comparison);
+  CHECK(text.find("another order of GPUs") == text.rfind("another order of GPUs"));
+
+  // What the log names goes before what is usual, whatever the number of lines.
+  const NcclBesideLog named = beside("hgx-h100.xml", log_of(eight + info(0, "TUNER/Plugin: Using tuner plugin nccl_ofi_tuner") + info(0, "24 coll channels, 24 collnet channels, 0 nvls channels, 32 p2p channels, 32 p2p channels per peer") +
+                                                            info(0, "AllReduce: 4096 Bytes -> Algo TREE proto SIMPLE channel{Lo..Hi}={0..1}")));
+  CHECK(named.comparison.verdict.find("likely cause: the tuner plug-in nccl_ofi_tuner") != std::string::npos);
+}
+
+TEST_CASE("a log of another machine gets one verdict and no causes", "[text][nccl]") {
+  struct {
+    const char* log;
+    const char* xml;
+    bool is_other;
+    const char* part;
+  } rows[] = {
+      {"nccl-1357", "dgx1-v100.xml", true, "trees of 8 of 8 channels"},
+      {"nccl-601", "dgx1-v100.xml", true, "ring graph: nChannels, bw, type"},
+      {"nccl-tests-307", "hgx-h100.xml", true, "ring graph: nChannels, bw, type"},
+      {"nccl-713", "logs/v100-4x-nv2.xml", false, "1 differs"},  // one planned rate
+      {"nccl-601", "logs/eth-4x.xml", false, "2 differ"},
+      {"nccl-tests-133", "logs/a800-8x-1nic.xml", false, "1 differs"},
+  };
+  for (const auto& row : rows) {
+    const NcclBesideLog both = beside(row.xml, log_of(file_text(kData + "logs/" + row.log + ".log")));
+    INFO(row.log << " on " << row.xml << ": " << both.comparison.verdict);
+    CHECK(both.comparison.is_other_machine == row.is_other);
+    CHECK(both.comparison.verdict.starts_with("This log looks to be of another machine") == row.is_other);
+    CHECK(both.comparison.verdict.find(row.part) != std::string::npos);
+    for (const NcclLogLine& l : both.comparison.lines) CHECK((!row.is_other || l.cause.empty()));
+  }
+  // The log says itself why it differs: no other machine.
+  const std::string forbidden = file_text(kData + "logs/nccl-tests-307.log") + info(0, "P2P is disabled between connected GPUs 1 and 0.");
+  CHECK_FALSE(beside("hgx-h100.xml", log_of(forbidden)).comparison.is_other_machine);
+  // GPUs at other addresses, and fewer channels.
+  const NcclBesideLog buses = beside("hgx-h100.xml", log_of(members({0, 1}, {"11000", "12000"}) + info(0, "2 coll channels, 2 collnet channels, 0 nvls channels, 2 p2p channels, 2 p2p channels per peer")));
+  CHECK(buses.comparison.verdict.find("no bus id of its GPUs is in the topology file; channels: 2, expected 24") != std::string::npos);
+}
+
+TEST_CASE("hosts and GPUs the machine does not have are the log's, not the user's", "[text][nccl]") {
+  std::string four;
+  for (int r = 0; r < 32; ++r) four += info(r, "comm 0x5" + std::to_string(r) + " rank " + std::to_string(r) + " nranks 32 cudaDev " + std::to_string(r % 8) + " busId 1 - Init COMPLETE", "host" + std::to_string(r / 8));
+  const NcclBesideLog small = beside("rtx-4090-2x.xml", log_of(four));
+  CHECK(small.comparison.is_other_machine);
+  CHECK(small.comparison.verdict.starts_with("This log looks to be of another machine: it says 4 hosts of 8 GPUs. What does not fit: "));
+  CHECK(small.answer.decision.ranks == 2);
+  CHECK(line_of(small, "hosts and GPUs")->expected == "1 host of 2 GPUs");
+  CHECK_FALSE(has_note(small, "--"));
+  // What the user states wrongly stays his.
+  Json request = parse_json(R"({"gpus":[0,7]})").value();
+  request["xml"] = file_text(kData + "rtx-4090-2x.xml");
+  CHECK_FALSE(asked_nccl_beside_log(request, log_of(four), presets()));
+  // One rank's output: its host count is unknown, not one.
+  const NcclBesideLog one = beside("hgx-h100.xml", log_of(info(0, "comm 0x5 rank 0 nranks 32 cudaDev 0 busId 1 - Init COMPLETE")));
+  CHECK(one.answer.request.hosts == 4);
+  CHECK_FALSE(one.comparison.is_other_machine);
+  CHECK(has_note(one, "taken as 4 of 8 GPUs each"));
+  const NcclBesideLog none = beside("hgx-h100.xml", log_of(info(0, "Bootstrap : Using eth0:10.0.0.5<0>")));
+  CHECK(none.comparison.lines.empty());
+  CHECK(none.comparison.verdict.starts_with("The log does not say which ranks there are"));
+}
+
+TEST_CASE("where nothing is left to choose, a choice in the log differs", "[text][nccl]") {
+  Json request = Json::object();
+  request["env"] = parse_json(R"({"NCCL_ALGO":"NVLSTree","NCCL_PROTO":"LL"})").value();
+  const NcclBesideLog both = beside("hgx-h100.xml", log_of(members({0, 1, 2, 3, 4, 5, 6, 7}) + info(0, "AllReduce: 4096 Bytes -> Algo RING proto SIMPLE channel{Lo..Hi}={0..1}")), request);
+  const NcclLogLine* choice = line_of(both, "all_reduce");
+  REQUIRE(choice != nullptr);
+  CHECK_FALSE(choice->agrees);
+  CHECK(choice->expected == "no choice left by NCCL_ALGO and NCCL_PROTO");
 }
 
 TEST_CASE("a comparison as text and JSON", "[text][nccl]") {
