@@ -1,5 +1,7 @@
 #include "core/text/import_nccl_log.hpp"
 
+#include <algorithm>
+
 #include "core/base/format.hpp"
 #include "core/text/answer_json.hpp"
 #include "core/text/log_text.hpp"
@@ -135,6 +137,7 @@ std::string render_nccl_log(const NcclLog& log, const NcclLogComparison* compari
                     (g.inter_type.empty() ? "" : ", to the network " + format_exact(g.inter) + " GB/s by " + g.inter_type));
   for (std::size_t i = 0; i < log.rings.size() && i < 8; ++i) facts.push_back("ring of channels " + list_text(log.rings[i].channels) + ": " + list_text(log.rings[i].order));
   sheet.list(facts);
+  if (comparison != nullptr) add_log_comparison(sheet, *comparison);
   if (!log.transports.empty()) {
     Table table{{{"from", true}, {"to", true}, {"via"}, {"channels", true}}, {}, {}};
     for (std::size_t i = 0; i < log.transports.size() && i < 64; ++i) {
@@ -148,11 +151,13 @@ std::string render_nccl_log(const NcclLog& log, const NcclLogComparison* compari
   const std::vector<Note> findings = nccl_log_findings(log);
   sheet.heading("Findings");
   std::vector<std::string> items;
-  for (const Note& n : findings) items.push_back((n.severity == Severity::info ? "" : "Warning: ") + n.text);
-  const bool is_empty = log.ranks == 0 && log.transports.empty();
-  if (items.empty()) sheet.paragraph(is_empty ? "The log does not say what NCCL set up: run once more with NCCL_DEBUG=INFO." : "Nothing unusual.");
+  const auto is_said = [&](const Note& n) { return comparison != nullptr && std::find(comparison->notes.begin(), comparison->notes.end(), n) != comparison->notes.end(); };
+  for (const Note& n : findings)
+    if (!is_said(n)) items.push_back((n.severity == Severity::info ? "" : "Warning: ") + n.text);
+  const bool says_nothing = log.ranks == 0 && log.transports.empty();
+  if (says_nothing && items.empty()) sheet.paragraph("The log does not say what NCCL set up: run once more with NCCL_DEBUG=INFO.");
+  else if (items.empty()) sheet.paragraph(comparison == nullptr || comparison->differ() == 0 ? "Nothing unusual." : "Nothing but what differs, see above.");
   sheet.list(items);
-  if (comparison != nullptr) add_log_comparison(sheet, *comparison);
   return sheet.text();
 }
 

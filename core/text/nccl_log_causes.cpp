@@ -64,7 +64,7 @@ const char* common_cause(LogSubject s) {
     case order: return "another order of GPUs (CUDA_VISIBLE_DEVICES), a subset of them, or a NIC that is missing";
     case channels: return "another graph, see above, or NCCL_MIN_NCHANNELS, NCCL_MAX_NCHANNELS, CTAs asked for by the program";
     case nvls: return "the fabric manager, the driver or the virtual machine does not offer multicast, or memory could not be bound";
-    case p2p_channels: return "another release of NCCL, NCCL_NCHANNELS_PER_NET_PEER, or NVLinks that are missing";
+    case p2p_channels: return "NVLinks that are missing, or NCCL_NCHANNELS_PER_NET_PEER";
     case to_shm: return "P2P is off in the driver (nvidia-smi topo -p2p r), by ACS or the IOMMU, by NCCL_P2P_DISABLE or NCCL_P2P_LEVEL, or processes in containers apart";
     case to_p2p: return "the driver allows P2P where it is not expected, or NCCL_P2P_LEVEL is wider";
     case inside_by_net: return "containers without a common /dev/shm or IPC namespace, NCCL_SHM_DISABLE, or P2P and host memory both refused";

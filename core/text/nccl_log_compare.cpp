@@ -85,8 +85,9 @@ class Comparing {
     for (const Share* share : {&graph_channels_, &rings_, &trees_}) {
       if (share->differ * 2 <= share->all) continue;
       misfits_.are_far = true;
-      if (is_structural) misfits_.structure.push_back(std::string(share->what) + " of " + std::to_string(share->differ) + " of " + std::to_string(share->all) + " channels");
+      if (is_structural) misfits_.structure.push_back(std::string(share->what) + " differ on " + std::to_string(share->differ) + " of " + std::to_string(share->all) + " channels");
     }
+    if (is_structural && !joins_.empty()) misfits_.structure.push_back(joins_);
     misfits_.is_explained |= are_channels_explained(log_, answer_);
     conclude(found_, misfits_);
     return std::move(found_);
@@ -107,8 +108,9 @@ class Comparing {
       if (!agrees) differ += channels;
     }
   };
-  Share graph_channels_{"graphs"}, rings_{"rings"}, trees_{"trees"};
+  Share graph_channels_{"orders the search found"}, rings_{"rings"}, trees_{"trees"};
   int most_channels_ = 0;  // that rings and trees name
+  std::string joins_;      // a way in which ranks are joined otherwise; no misfit alone, since P2P may be off
   // Where a rank stands: node, and position among the GPUs of its kind.
   struct Place { int node = 0, position = 0; };
   std::vector<Place> places_;
@@ -181,7 +183,10 @@ class Comparing {
       differ((logged.same_channels != 0) == g.same_channels, "sameChannels");
       const bool agrees = differs.empty();
       line(name, logged_line(logged), g.channels > 0 ? nccl_graph_line(g) : "none", agrees, agrees ? "" : differs + " differ", agrees ? "" : cause(is_nvls ? LogSubject::nvls : LogSubject::graph));
-      if (!is_nvls && (contains(differs, "nChannels") || contains(differs, "type"))) misfits_.structure.push_back(std::string(name) + ": " + differs);
+      if (!is_nvls && (contains(differs, "nChannels") || contains(differs, "type"))) {
+        const auto text = [](int channels, double rate, std::string_view type) { return std::to_string(channels) + " x " + format_exact(rate) + " GB/s by " + std::string(type); };
+        misfits_.structure.push_back(std::string(name) + ": " + text(logged.channels, logged.intra, logged.intra_type) + ", expected " + text(g.channels, static_cast<double>(g.intra), name_of(g.intra_type)));
+      }
       misfits_.are_far |= !is_nvls && logged.intra_type != name_of(g.intra_type);
       if (!is_nvls && g.channels > 0) graph_channels(logged, g, node, name);
     }
@@ -337,6 +342,7 @@ class Comparing {
       for (std::size_t i = 0; i < g.pairs.size() && i < kMostPairsShown; ++i) pairs += (i > 0 ? ", " : "") + std::to_string(g.pairs[i].first) + " -> " + std::to_string(g.pairs[i].second);
       if (g.pairs.size() > kMostPairsShown) pairs += " and " + std::to_string(g.pairs.size() - kMostPairsShown) + " more";
       line(pairs, "via " + key.first, key.second, g.agrees, "", g.agrees ? "" : cause(g.subject));
+      if (!g.agrees && g.subject != LogSubject::gpudirect) joins_ = "ranks joined via " + key.first + ", expected " + key.second;
       if (found_.lines.size() > 1000) return;
     }
   }
@@ -407,14 +413,17 @@ void add_log_comparison(Sheet& sheet, const NcclLogComparison& comparison) {
   sheet.heading("Beside the log");
   sheet.paragraph(comparison.verdict + (comparison.is_other_machine ? ". Line by line: --json." : "."));
   std::vector<std::string> items;
+  std::string likely;
   for (const NcclLogLine& l : comparison.lines) {
     if (comparison.is_other_machine) break;
     std::string text = l.what + ": ";
     if (l.agrees) text += "agrees, " + l.log;
     else text += "differs: log says " + l.log + ", expected " + l.expected;
-    for (const std::string* part : {&l.note, &l.cause})
-      // The verdict ends with the likely cause.
-      if (!part->empty()) text += "; " + (comparison.verdict.ends_with(part->substr(std::min(part->find("cause: "), part->size()))) && part == &l.cause ? "the likely cause" : *part);
+    if (!l.note.empty()) text += "; " + l.note;
+    // The verdict ends with the likely cause.
+    const std::size_t named = l.cause.find("cause: ");
+    if (named != std::string::npos && comparison.verdict.ends_with(l.cause.substr(named))) likely = "cause as for " + l.what;
+    else if (!l.cause.empty() && l.cause != likely) text += "; " + l.cause;
     items.push_back(std::move(text));
   }
   sheet.list(items);

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/base/format.hpp"
 #include "core/text/import_nccl_log.hpp"
 #include "core/text/log_text.hpp"
 
@@ -137,8 +138,17 @@ class Findings {
 
   void channels() {
     if (log_.coll == 1) warning("NCCL uses a single channel: one block of a GPU's processors drives all traffic. Cause: no route faster than the search's lowest rate was found, or NCCL_MAX_NCHANNELS. Remedy: NCCL_MIN_NCHANNELS=8 as a trial, check the topology NCCL sees with NCCL_DEBUG_SUBSYS=GRAPH");
-    for (const auto& g : log_.graphs)
-      if (g.pattern == 4 && g.intra > 0 && g.intra < 1 && log_.nodes <= 1) warning("NCCL's search found no ring and took the order of ranks at its lowest rate. Remedy: NCCL_MIN_NCHANNELS=8, or a graph file");
+    // Inside a host 3 GB/s is the least that sound cards are planned with (V100 and older across sockets), and between hosts 25 Gbit/s.
+    const bool crosses = log_.nodes > 1 || log_.hosts > 1 || net_.size() > inside_.size();
+    for (const auto& g : log_.graphs) {
+      // NCCL prints two rates always; the second says something of the network only where there is one.
+      const double rate = crosses && g.inter > 0 ? std::min(g.intra, g.inter) : g.intra;
+      if (g.pattern != 4 || rate <= 0 || rate >= 2.9) continue;
+      if (rate < (crosses ? 0.2 : 1)) warning("NCCL's search found no ring and took the order of ranks at its lowest rate. Remedy: NCCL_MIN_NCHANNELS=8, or a graph file");
+      else
+        warning("NCCL plans its rings at " + format_exact(rate) + " GB/s a channel: no more than 20 Gbit/s Ethernet or one lane of PCIe carries. Cause: a slow network, an interface that does not say its speed (NCCL takes 10 Gbit/s), a card on a riser or a link that trained down. "
+                "Remedy: ethtool or ibstat for the rate, NCCL_SOCKET_IFNAME and NCCL_IB_HCA for the NICs meant, nvidia-smi -q -d PCIE for width and generation");
+    }
     if (log_.nvls == 0 && log_.has_multicast) warning(std::string("NVLS is off though the GPUs can do it") + (variable("NCCL_NVLS_ENABLE") == "0" ? ", since NCCL_NVLS_ENABLE=0 is set. Remedy: unset it" : ". Cause: fewer than three ranks on the node, or memory could not be bound. Remedy: fabric manager, NCCL_NVLS_ENABLE=1"));
     else if (log_.lacks_multicast && !log_.has_multicast && log_.nvls == 0) info("NVLS is not available here: it needs an NVSwitch and Hopper or newer, and the fabric manager running");
   }

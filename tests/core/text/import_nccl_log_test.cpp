@@ -268,6 +268,9 @@ TEST_CASE("what is wrong on the machine is named with its remedy", "[text]") {
       {"one NIC of four", four + line(0, "NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB [2]mlx5_2:1/IB [3]mlx5_3:1/IB [RO]; OOB eth0:10.0.0.5<0>") + line(0, "Using network IB") + with("IB/2/GDRDMA"),
        "1 of 4 NICs carry the traffic"},
       {"one channel", four + line(0, "1 coll channels, 0 collnet channels, 0 nvls channels, 2 p2p channels, 2 p2p channels per peer"), "a single channel"},
+      {"slow rings", four + line(0, "Pattern 4, crossNic 0, nChannels 2, bw 1.200000/1.200000, type SYS/SYS, sameChannels 0"), "NCCL plans its rings at 1.2 GB/s a channel"},
+      {"slow network", four + line(0, "Pattern 4, crossNic 0, nChannels 2, bw 20.000000/1.200000, type NVL/SYS, sameChannels 0"), "NCCL plans its rings at 1.2 GB/s a channel"},
+      {"no ring", init(0, 2) + init(1, 2) + line(0, "Pattern 4, crossNic 0, nChannels 1, bw 0.100000/0.100000, type SYS/SYS, sameChannels 1"), "found no ring"},
       {"NVLS by order", four + line(0, "NVLS multicast support is available on dev 0 (NVLS_NCHANNELS 24)") + line(0, "NCCL_NVLS_ENABLE set by environment to 0.") +
                             line(0, "24 coll channels, 0 collnet channels, 0 nvls channels, 32 p2p channels, 32 p2p channels per peer"),
        "since NCCL_NVLS_ENABLE=0 is set"},
@@ -280,7 +283,7 @@ TEST_CASE("what is wrong on the machine is named with its remedy", "[text]") {
     INFO(row.name << "\n" << findings_of(log));
     CHECK(has_finding(log, row.part));
   }
-  const NcclLog sound = log_of(four + line(0, "NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB ; OOB eth0:1<0>") + line(0, "Using network IB") + with("IB/0/GDRDMA") +
+  const NcclLog sound = log_of(four + line(0, "NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB ; OOB eth0:1<0>") + line(0, "Using network IB") + with("IB/0/GDRDMA") + line(0, "Pattern 4, crossNic 0, nChannels 1, bw 6.000000/3.000000, type PHB/PHB, sameChannels 0") +
                                line(0, "Channel 01/0 : 1[1] -> 2[0] [send] via NET/IB/1/GDRDMA") + line(0, "Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM/read"));
   CHECK(findings_of(sound).empty());
 }

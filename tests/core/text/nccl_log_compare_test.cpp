@@ -181,9 +181,9 @@ TEST_CASE("a log of another machine gets one verdict and no causes", "[text][ncc
     bool is_other;
     const char* part;
   } rows[] = {
-      {"nccl-1357", "dgx1-v100.xml", true, "trees of 8 of 8 channels"},
-      {"nccl-601", "dgx1-v100.xml", true, "ring graph: nChannels, bw, type"},
-      {"nccl-tests-307", "hgx-h100.xml", true, "ring graph: nChannels, bw, type"},
+      {"nccl-1357", "dgx1-v100.xml", true, "trees differ on 8 of 8 channels"},
+      {"nccl-601", "dgx1-v100.xml", true, "ring graph: 4 x 1.2 GB/s by SYS, expected 2 x 12 GB/s by NVL"},
+      {"nccl-tests-307", "hgx-h100.xml", true, "ring graph: 1 x 5 GB/s by SYS, expected 12 x 30 GB/s by NVL"},
       {"nccl-713", "logs/v100-4x-nv2.xml", false, "1 differs"},  // one planned rate
       {"nccl-601", "logs/eth-4x.xml", false, "2 differ"},
       {"nccl-tests-133", "logs/a800-8x-1nic.xml", false, "1 differs"},
@@ -225,6 +225,27 @@ TEST_CASE("hosts and GPUs the machine does not have are the log's, not the user'
   const NcclBesideLog none = beside("hgx-h100.xml", log_of(info(0, "Bootstrap : Using eth0:10.0.0.5<0>")));
   CHECK(none.comparison.lines.empty());
   CHECK(none.comparison.verdict.starts_with("The log does not say which ranks there are"));
+}
+
+TEST_CASE("nothing is unusual only where nothing differs and nothing is found", "[text][nccl]") {
+  const auto text_of_log = [](const std::string& log, const std::string& xml) {
+    const NcclLog read = log_of(log);
+    const NcclBesideLog both = beside(xml, read);
+    return render_nccl_log(read, &both.comparison);
+  };
+  const std::string slow = text_of_log(file_text(kData + "logs/nccl-601.log"), "dgx1-v100.xml");
+  CHECK(slow.find("Nothing unusual") == std::string::npos);
+  CHECK(slow.find("NCCL plans its rings at 1.2 GB/s a channel") != std::string::npos);
+  CHECK(slow.find("another machine") < slow.find("Findings"));
+  const std::string differs = text_of_log(members({0, 1, 2, 3, 4, 5, 6, 7}) + info(0, "Channel 00/24 : 0 2 1 3 4 5 6 7"), "hgx-h100.xml");
+  CHECK(differs.find("Nothing unusual") == std::string::npos);
+  CHECK(differs.find("Nothing but what differs, see above.") != std::string::npos);
+  const std::string agrees = text_of_log(file_text(kData + "logs/nccl-1259.log"), "hgx-h100.xml");
+  CHECK(agrees.find("Nothing unusual.") != std::string::npos);
+  // Two runs: said once.
+  const std::string two = text_of_log(members({0, 1, 2, 3, 4, 5, 6, 7}) + members({0, 1}), "hgx-h100.xml");
+  CHECK(two.find("2 communicators") != std::string::npos);
+  CHECK(two.find("2 communicators") == two.rfind("2 communicators"));
 }
 
 TEST_CASE("where nothing is left to choose, a choice in the log differs", "[text][nccl]") {
