@@ -48,8 +48,8 @@ struct NcclLog {
   std::string tuner;             // name of the plug-in that decides in place of NCCL's cost model
   int ranks = 0, nodes = 0;
   int hosts = 0;  // whose messages the log has
-  int communicators = 0, alike = 0;  // that the log names; of as many ranks as this one, which is the first of them
-  std::string comm_id;               // NCCL's commId; "": not said
+  int communicators = 0;  // that the log names: one job's, or several runs'
+  std::string comm_id;    // NCCL's commId of this one; "": not said
   std::vector<Rank> members;  // by rank
   std::vector<Ring> rings;
   std::vector<Tree> trees;

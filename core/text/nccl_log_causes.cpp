@@ -72,6 +72,7 @@ const char* common_cause(LogSubject s) {
     case gpudirect: return "nvidia_peermem is not loaded and the kernel has no DMA-BUF, or NIC and GPU are too far apart (NCCL_NET_GDR_LEVEL), or ACS";
     case p2p: return "GeForce cards and virtual machines, ACS or the IOMMU; nvidia-smi topo -p2p r says it";
     case choice: return "a tuner plug-in, NCCL_ALGO or NCCL_PROTO, another type of data than float32, or calls that NCCL puts together";
+    case none: break;
   }
   return "";
 }

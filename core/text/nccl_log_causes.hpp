@@ -8,7 +8,7 @@
 
 namespace wireplan {
 
-enum class LogSubject : unsigned char { nodes, graph, order, channels, nvls, p2p_channels, to_shm, to_p2p, inside_by_net, network, gpudirect, p2p, choice };
+enum class LogSubject : unsigned char { nodes, graph, order, channels, nvls, p2p_channels, to_shm, to_p2p, inside_by_net, network, gpudirect, p2p, choice, none };
 
 // "cause: …" where the log names it, else "usual cause: …".
 std::string usual_cause(LogSubject subject, const NcclLog& log, const NcclAnswer& answer);

@@ -9,9 +9,10 @@ namespace {
 
 constexpr std::size_t kMostSpeakers = 200'000, kLongestName = 255;
 
-std::string_view behind(std::string_view text, std::string_view key) {
-  const std::size_t found = text.find(key);
-  return found == std::string_view::npos ? std::string_view() : text.substr(found + key.size());
+std::string joined(std::initializer_list<std::string_view> parts) {
+  std::string text;
+  for (const std::string_view part : parts) text += part;
+  return text;
 }
 
 // How many ranks the communicator has that a message names; 0 for others, and at its end.
@@ -24,6 +25,18 @@ int stated_size(std::string_view text) {
 
 }  // namespace
 
+std::string_view behind(std::string_view text, std::string_view key) {
+  const std::size_t found = text.find(key);
+  return found == std::string_view::npos ? std::string_view() : text.substr(found + key.size());
+}
+
+std::string_view first_word(std::string_view text) {
+  const auto start = text.find_first_not_of(' ');
+  if (start == std::string_view::npos) return {};
+  text.remove_prefix(start);
+  return text.substr(0, text.find(' '));
+}
+
 std::optional<NcclMessage> nccl_message_of(std::string_view line) {
   const std::size_t start = message_start(line);
   if (start == std::string_view::npos) return std::nullopt;
@@ -32,9 +45,7 @@ std::optional<NcclMessage> nccl_message_of(std::string_view line) {
   m.text = behind(line, m.is_warning ? "NCCL WARN" : contains(line, "NCCL INFO") ? "NCCL INFO" : "NCCL ");
   if (message_start(m.text) != std::string_view::npos) return std::nullopt;
   while (m.text.starts_with(' ')) m.text.remove_prefix(1);
-  std::string_view word = line.substr(start);
-  word.remove_prefix(std::min(word.find_first_not_of(' '), word.size()));
-  word = word.substr(0, word.find(' '));
+  std::string_view word = first_word(line.substr(start));
   // What launchers write in front: "[1,0]<stdout>:host:pid:tid", "[default0]:host:pid:tid".
   for (const char mark : {'>', ']'})
     if (const std::size_t end = word.rfind(mark); end != std::string_view::npos && end + 1 < word.size() && word[end + 1] == ':') word.remove_prefix(end + 2);
@@ -80,34 +91,35 @@ NcclCommunicators::Speaker* NcclCommunicators::speaker(std::string_view name, bo
 // By its address in the process, from its first mention until it is complete. A new one is known on other ranks by its commId; without
 // (splits, releases before 2.13) by color and count of the split, or by how often the rank was in a communicator of this size before.
 NcclCommunicators::Statement NcclCommunicators::statement_of(const NcclMessage& m, int ranks) {
-  const std::string size = " of " + std::to_string(ranks);
-  const auto word_behind = [&](std::string_view key) {
-    const std::string_view rest = behind(m.text, key);
-    return std::string(rest.substr(0, std::min<std::size_t>(rest.find(' '), 40)));
-  };
+  const auto word_behind = [&](std::string_view key) { return first_word(behind(m.text, key)).substr(0, 40); };
+  const std::string size = std::to_string(ranks);
   const std::string_view parent = behind(m.text, " parent ");
-  const std::string id = parent.empty() ? word_behind("commId ") : "", address = std::string(m.process) + " " + word_behind("comm ") + size, done = address + " done";
+  const std::string_view id = parent.empty() ? word_behind("commId ") : "";
+  const std::string address = joined({m.process, " ", word_behind("comm "), " ", size}), done = joined({address, " done"});
   const bool is_complete = contains(m.text, "COMPLETE"), is_start = contains(m.text, "Init START");
   const auto known = ids_.find(address);
   const bool is_first = known == ids_.end() || is_start || (is_complete && ids_.contains(done));
   Statement s;
   s.is_late = is_first && is_complete;
-  std::string key = "commId " + id;
-  if (!is_first) {
+  // Every one is known by its commId, and so is one that was counted before its commId came.
+  std::string key = joined({"commId ", id, " ", size});
+  if (is_first && id.empty()) {
+    const std::string_view split = parent.substr(0, std::min<std::size_t>(parent.find(" key"), 80));
+    const auto occurrence = [&] { return std::to_string(ids_[joined({"rank ", word_behind(" rank "), " ", size})]++); };
+    key = parent.empty() ? joined({"number ", occurrence(), " ", size}) : joined({"split", behind(split, " "), " ", size});
+  }
+  if (is_first) {
+    const auto [at, is_new] = ids_.emplace(std::move(key), static_cast<int>(all_.size()));
+    if (is_new) all_.push_back({ranks, 0, -1, std::string(id)});
+    s.communicator = ids_[address] = at->second;
+  } else {
     s.communicator = known->second;
-    // The commId comes late, to what was counted so far.
-    if (Communicator& c = all_[static_cast<std::size_t>(s.communicator)]; !id.empty() && c.id.empty() && c.same_as < 0) {
-      const auto [at, is_new] = ids_.emplace(key + size, s.communicator);
+    Communicator& c = all_[static_cast<std::size_t>(s.communicator)];
+    if (!id.empty() && c.id.empty() && c.same_as < 0) {
+      const auto [at, is_new] = ids_.emplace(std::move(key), s.communicator);
       if (is_new) c.id = id;
       else c.same_as = at->second;
     }
-  } else {
-    const std::string_view color = parent.substr(0, std::min<std::size_t>(parent.find(" key"), 80));
-    if (!parent.empty()) key = "split" + std::string(color.substr(std::min(color.find(' '), color.size())));
-    else if (id.empty()) key = "number " + std::to_string(ids_["rank " + word_behind(" rank ") + size]++);
-    const auto [at, is_new] = ids_.emplace(key + size, static_cast<int>(all_.size()));
-    if (is_new) all_.push_back({ranks, 0, -1, id});
-    s.communicator = ids_[address] = at->second;
   }
   if (is_start) ids_.erase(done);
   if (is_complete) ids_.emplace(done, 0);
@@ -146,8 +158,6 @@ void NcclCommunicators::choose() {
     const Communicator& c = all_[i];
     if (c.same_as >= 0) continue;
     ++count_;
-    if (c.ranks > ranks_) alike_ = 0;
-    if (c.ranks >= ranks_) ++alike_;
     if (chosen_ >= 0 && (c.ranks < ranks_ || (c.ranks == ranks_ && c.mentions <= all_[static_cast<std::size_t>(chosen_)].mentions))) continue;
     chosen_ = static_cast<int>(i);
     ranks_ = c.ranks;
@@ -155,7 +165,6 @@ void NcclCommunicators::choose() {
   // Rings of a larger one whose names are not in the text, as where its beginning is cut off.
   if (largest_ring_ > ranks_) {
     chosen_ = -1;
-    alike_ = 0;
     ranks_ = largest_ring_;
   }
   if (chosen_ >= 0) id_ = all_[static_cast<std::size_t>(chosen_)].id;

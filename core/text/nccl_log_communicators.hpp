@@ -10,6 +10,10 @@
 
 namespace wireplan {
 
+// What stands behind the first `key`; "" where it is not.
+std::string_view behind(std::string_view text, std::string_view key);
+std::string_view first_word(std::string_view text);
+
 // A line "host:pid:tid [0] NCCL INFO text".
 struct NcclMessage {
   std::string_view thread, process, host, text;  // "host:pid:tid", "host:pid", "host"; "" where the line does not say
@@ -44,7 +48,6 @@ class NcclCommunicators {
   int ranks() const { return ranks_; }                    // of the chosen one; 0: the log does not say
   bool are_named() const { return !all_.empty(); }        // so far
   int count() const { return count_; }
-  int alike() const { return alike_; }                    // communicators of as many ranks as the chosen one
   const std::string& id() const { return id_; }           // NCCL's commId; "" where the log has none
 
  private:
@@ -73,7 +76,7 @@ class NcclCommunicators {
   std::vector<Speaker> speakers_;
   std::vector<Statement> statements_;
   std::size_t next_ = 0;
-  int chosen_ = -1, ranks_ = 0, count_ = 0, alike_ = 0, largest_ring_ = 0;
+  int chosen_ = -1, ranks_ = 0, count_ = 0, largest_ring_ = 0;
   bool has_other_rings_ = false;    // of runs that state no communicator
   std::string id_;
 };

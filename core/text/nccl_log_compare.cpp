@@ -58,10 +58,10 @@ class Comparing {
     }
     if (!log_.version.empty()) {
       const bool same = log_.version == answer_.release.version;
-      line("NCCL", log_.version, answer_.release.version, same, same ? "" : "releases decide differently: what differs below may come from that");
+      line("NCCL", log_.version, answer_.release.version, same, LogSubject::none, "releases decide differently: what differs below may come from that");
     }
     const bool same = log_.ranks == d_.ranks;
-    line("ranks", std::to_string(log_.ranks), std::to_string(d_.ranks), same, same ? "" : "another communicator: the rest is not compared");
+    line("ranks", std::to_string(log_.ranks), std::to_string(d_.ranks), same, LogSubject::none, "another communicator: the rest is not compared");
     if (!same) {
       found_.verdict = "The log is of another communicator: it has " + std::to_string(log_.ranks) + " ranks, the decision " + std::to_string(d_.ranks) + ". Nothing more is compared";
       return std::move(found_);
@@ -69,7 +69,7 @@ class Comparing {
     place_ranks();
     machine();
     graphs();
-    if (log_.nodes > 0 && !compare("nodes as NCCL counts", std::to_string(log_.nodes), std::to_string(d_.nccl_nodes()), LogSubject::nodes)) misfit();
+    if (log_.nodes > 0 && !compare("nodes as NCCL counts", log_.nodes, d_.nccl_nodes(), LogSubject::nodes)) misfit();
     rings();
     trees();
     channels();
@@ -87,7 +87,7 @@ class Comparing {
       misfits_.are_far = true;
       if (is_structural) misfits_.structure.push_back(std::string(share->what) + " differ on " + std::to_string(share->differ) + " of " + std::to_string(share->all) + " channels");
     }
-    if (is_structural && !joins_.empty()) misfits_.structure.push_back(joins_);
+    if (!misfits_.structure.empty() && !joins_.empty()) misfits_.structure.push_back(joins_);
     misfits_.is_explained |= are_channels_explained(log_, answer_);
     conclude(found_, misfits_);
     return std::move(found_);
@@ -116,14 +116,20 @@ class Comparing {
   std::vector<Place> places_;
   std::vector<std::vector<int>> ranks_of_node_;  // by position
 
-  void line(std::string what, std::string log, std::string expected, bool agrees, std::string note = "", std::string cause = "") {
-    found_.lines.push_back({std::move(what), std::move(log), std::move(expected), agrees, std::move(note), std::move(cause)});
+  // Where they do not agree with `note` and the cause.
+  void line(std::string what, std::string log, std::string expected, bool agrees, LogSubject subject, std::string_view note = "") {
+    NcclLogLine& l = found_.lines.emplace_back();
+    l.what = std::move(what);
+    l.log = std::move(log);
+    l.expected = std::move(expected);
+    l.agrees = agrees;
+    if (agrees) return;
+    l.note = note;
+    if (subject != LogSubject::none) l.cause = usual_cause(subject, log_, answer_);
   }
-  std::string cause(LogSubject subject) const { return usual_cause(subject, log_, answer_); }
-  bool compare(std::string what, std::string log, std::string expected, LogSubject subject) {
-    const bool agrees = log == expected;
-    line(std::move(what), std::move(log), std::move(expected), agrees, "", agrees ? "" : cause(subject));
-    return agrees;
+  bool compare(const char* what, int log, int expected, LogSubject subject) {
+    line(what, std::to_string(log), std::to_string(expected), log == expected, subject);
+    return log == expected;
   }
   // The last line is of what only other hardware explains.
   void misfit() {
@@ -146,21 +152,21 @@ class Comparing {
     const bool has_rdma = std::any_of(nets.begin(), nets.end(), [](const auto& n) { return n.gpudirect; });
     if (crosses && !log_.network.empty()) {
       const bool agrees = (log_.network == "Socket") != has_rdma;
-      line("network", log_.network, has_rdma ? "NICs with RDMA" : "Socket", agrees, agrees || log_.network == "Socket" ? "" : "the machine is stated without NICs that reach GPU memory", !agrees && log_.network == "Socket" ? cause(LogSubject::network) : "");
+      line("network", log_.network, has_rdma ? "NICs with RDMA" : "Socket", agrees, has_rdma ? LogSubject::network : LogSubject::none, has_rdma ? "" : "the machine is stated without NICs that reach GPU memory");
       misfits_.is_explained |= !agrees;
     }
-    if (crosses && has_rdma && !log_.nics.empty() && !compare("NICs", std::to_string(log_.nics.size()), std::to_string(nets.size()), LogSubject::network)) misfit();
+    if (crosses && has_rdma && !log_.nics.empty() && !compare("NICs", static_cast<int>(log_.nics.size()), static_cast<int>(nets.size()), LogSubject::network)) misfit();
     if (crosses && has_rdma && (log_.has_gpudirect || !log_.no_gpudirect.empty())) {
       const bool is_on = log_.has_gpudirect, expected = answer_.request.gpudirect;
-      line("GPU Direct RDMA", is_on ? "enabled" : "disabled", expected ? "enabled" : "disabled", is_on == expected, "", is_on == expected ? "" : cause(LogSubject::gpudirect));
+      line("GPU Direct RDMA", is_on ? "enabled" : "disabled", expected ? "enabled" : "disabled", is_on == expected, LogSubject::gpudirect);
     }
     for (std::size_t i = 0; i < log_.p2p_disabled.size() && i < 8; ++i) {
       const bool expected = !answer_.request.p2p.empty();
-      line("P2P", log_.p2p_disabled[i], expected ? "the driver forbids P2P" : "P2P between all GPUs", expected, "", expected ? "" : cause(LogSubject::p2p));
+      line("P2P", log_.p2p_disabled[i], expected ? "the driver forbids P2P" : "P2P between all GPUs", expected, LogSubject::p2p);
     }
     const bool has_nvls = d_.nvls_channels > 0;
     if (log_.has_multicast || (log_.lacks_multicast && has_nvls))
-      line("NVLS multicast", log_.has_multicast ? "available" : "not available", has_nvls ? "needed" : "not needed", log_.has_multicast || !has_nvls, "", log_.has_multicast ? "" : cause(LogSubject::nvls));
+      line("NVLS multicast", log_.has_multicast ? "available" : "not available", has_nvls ? "needed" : "not needed", log_.has_multicast || !has_nvls, LogSubject::nvls);
   }
 
   void graphs() {
@@ -182,7 +188,7 @@ class Comparing {
       differ(logged.intra_type == name_of(g.intra_type) && (logged.inter_type.empty() || logged.inter_type == name_of(g.inter_type)), "type");
       differ((logged.same_channels != 0) == g.same_channels, "sameChannels");
       const bool agrees = differs.empty();
-      line(name, logged_line(logged), g.channels > 0 ? nccl_graph_line(g) : "none", agrees, agrees ? "" : differs + " differ", agrees ? "" : cause(is_nvls ? LogSubject::nvls : LogSubject::graph));
+      line(name, logged_line(logged), g.channels > 0 ? nccl_graph_line(g) : "none", agrees, is_nvls ? LogSubject::nvls : LogSubject::graph, differs + " differ");
       if (!is_nvls && (contains(differs, "nChannels") || contains(differs, "type"))) {
         const auto text = [](int channels, double rate, std::string_view type) { return std::to_string(channels) + " x " + format_exact(rate) + " GB/s by " + std::string(type); };
         misfits_.structure.push_back(std::string(name) + ": " + text(logged.channels, logged.intra, logged.intra_type) + ", expected " + text(g.channels, static_cast<double>(g.intra), name_of(g.intra_type)));
@@ -209,7 +215,7 @@ class Comparing {
     for (const auto& [orders, channels] : by_channel(groups)) {
       const bool agrees = orders.first == orders.second;
       graph_channels_.count(channels.size(), agrees);
-      line(channels_text(name, channels), list_text(orders.first), orders.second.empty() ? "no such channel" : list_text(orders.second), agrees, "", agrees ? "" : cause(LogSubject::order));
+      line(channels_text(name, channels), list_text(orders.first), orders.second.empty() ? "no such channel" : list_text(orders.second), agrees, LogSubject::order);
     }
   }
 
@@ -233,19 +239,18 @@ class Comparing {
       most_channels_ = std::max(most_channels_, channels.back() + 1);
       const std::vector<int>& logged = *orders.first;
       if (orders.second == nullptr) {
-        line(channels_text("ring", channels), list_text(logged), "no such channel", false, "", cause(LogSubject::channels));
+        line(channels_text("ring", channels), list_text(logged), "no such channel", false, LogSubject::channels);
         continue;
       }
       const bool is_same = logged == *orders.second, is_turned = !is_same && rotated_to(*orders.second, logged.front()) == logged;
       std::string note;
-      if (is_turned) note = "the same ring, told from another rank";
-      else if (!is_same) {
+      if (!is_same && !is_turned)
         for (std::size_t c = 0; c < expected.size() && note.empty(); ++c)
           if (expected[c] != nullptr && rotated_to(*expected[c], logged.front()) == logged) note = "the decision has this ring on channel " + std::to_string(c);
-      }
       const bool agrees = is_same || is_turned;
       rings_.count(channels.size(), agrees);
-      line(channels_text("ring", channels), list_text(logged), list_text(*orders.second), agrees, std::move(note), agrees ? "" : cause(LogSubject::order));
+      line(channels_text("ring", channels), list_text(logged), list_text(*orders.second), agrees, LogSubject::order, note);
+      if (is_turned) found_.lines.back().note = "the same ring, told from another rank";
     }
   }
 
@@ -272,19 +277,19 @@ class Comparing {
       most_channels_ = std::max(most_channels_, channels.back() + 1);
       const std::string what = channels_text("tree", channels), logged = "parents of ranks " + ranges_text(told.ranks) + ": " + list_text(told.logged);
       if (told.decided.empty()) {
-        line(what, logged, "no such channel", false, "", cause(LogSubject::channels));
+        line(what, logged, "no such channel", false, LogSubject::channels);
         continue;
       }
       const std::size_t first = static_cast<std::size_t>(std::mismatch(told.logged.begin(), told.logged.end(), told.decided.begin()).first - told.logged.begin());
       const bool agrees = first == told.logged.size();
       trees_.count(channels.size(), agrees);
-      line(what, logged, list_text(told.decided), agrees, agrees ? "" : "first at rank " + std::to_string(told.ranks[first]), agrees ? "" : cause(LogSubject::order));
+      line(what, logged, list_text(told.decided), agrees, LogSubject::order, agrees ? "" : "first at rank " + std::to_string(told.ranks[first]));
     }
   }
 
   void channels() {
     const auto count = [&](const char* what, int logged, int expected, LogSubject subject) {
-      if (logged >= 0) compare(what, std::to_string(logged), std::to_string(expected), subject);
+      if (logged >= 0) compare(what, logged, expected, subject);
     };
     count("coll channels", log_.coll, d_.channels, LogSubject::channels);
     count("nvls channels", log_.nvls, d_.nvls_channels, LogSubject::nvls);
@@ -341,7 +346,7 @@ class Comparing {
       std::string pairs;
       for (std::size_t i = 0; i < g.pairs.size() && i < kMostPairsShown; ++i) pairs += (i > 0 ? ", " : "") + std::to_string(g.pairs[i].first) + " -> " + std::to_string(g.pairs[i].second);
       if (g.pairs.size() > kMostPairsShown) pairs += " and " + std::to_string(g.pairs.size() - kMostPairsShown) + " more";
-      line(pairs, "via " + key.first, key.second, g.agrees, "", g.agrees ? "" : cause(g.subject));
+      line(pairs, "via " + key.first, key.second, g.agrees, g.subject);
       if (!g.agrees && g.subject != LogSubject::gpudirect) joins_ = "ranks joined via " + key.first + ", expected " + key.second;
       if (found_.lines.size() > 1000) return;
     }
@@ -354,7 +359,7 @@ class Comparing {
       if (run.what.empty()) return;
       std::string sizes = format_message_size(Bytes(run.from));
       if (run.to > run.from) sizes += " to " + format_message_size(Bytes(run.to));
-      line(run.what + ", " + sizes, run.log, run.expected, run.log == run.expected, "", run.log == run.expected ? "" : cause(LogSubject::choice));
+      line(run.what + ", " + sizes, run.log, run.expected, run.log == run.expected, LogSubject::choice);
     };
     bool has_unnamed = false;
     for (const NcclLog::Choice& c : log_.choices) {

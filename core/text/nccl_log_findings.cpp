@@ -166,11 +166,10 @@ class Findings {
 std::vector<Note> nccl_log_notes(const NcclLog& log) {
   std::vector<Note> notes;
   const auto add = [&](std::string text) { notes.push_back({Severity::info, "", std::move(text)}); };
-  const std::string ranks = std::to_string(log.ranks) + " ranks";
-  if (log.communicators > 1 && log.alike > 0)
-    add("the log holds " + std::to_string(log.communicators) + " communicators, of one job or of several runs: read is " +
-        (log.alike > 1 ? "one of " + std::to_string(log.alike) + " with " + ranks : "the largest, of " + ranks) + (log.comm_id.empty() ? "" : " (commId " + log.comm_id + ")") + "; the others are left out");
-  if (log.is_ambiguous) add("rings of " + ranks + " contradict each other, as if the log held several communicators without naming them: the first of each channel is shown");
+  if (log.communicators > 1)
+    add("the log holds " + std::to_string(log.communicators) + " communicators, of one job or of several runs: read is one with the most ranks, " + std::to_string(log.ranks) + (log.comm_id.empty() ? "" : " (commId " + log.comm_id + ")") +
+        "; the others are left out");
+  if (log.is_ambiguous) add("its rings contradict each other, as of several communicators that are not named: the first of each channel is shown");
   if (log.is_cut) add("the log has more than is read: the rest is left out");
   return notes;
 }

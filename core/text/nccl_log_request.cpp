@@ -155,7 +155,7 @@ class LogRequest {
   }
 };
 
-std::string count_text(std::size_t n, const char* what) { return std::to_string(n) + " " + what + (n == 1 ? "" : "s"); }
+std::string shape_text(int ranks, int hosts) { return std::to_string(ranks) + " ranks on " + std::to_string(hosts) + (hosts == 1 ? " host" : " hosts"); }
 
 bool is_spread_said(const NcclLog& log) { return log.nodes > 0 || static_cast<int>(log.members.size()) == log.ranks; }
 
@@ -170,38 +170,31 @@ Result<NcclBesideLog> asked_nccl_beside_log(const Json& request, const NcclLog& 
   std::vector<Note> notes = nccl_log_notes(log);
   Json asked = request_of_log(log, request, presets, notes);
   Result<NcclAnswer> answer = asked_nccl(asked, presets);
-  if (answer) {
-    NcclLogComparison comparison = compare_with_log(log, answer.value(), std::move(notes));
-    return NcclBesideLog{std::move(answer.value()), std::move(comparison)};
-  }
-  // What is wrong with the user's own request is said as such; the rest is the log's.
-  Result<NcclAnswer> alone = asked_nccl(request, presets);
-  if (!alone) return alone.errors();
-  const int own = alone.value().decision.ranks;
-  if (!is_spread_said(log) && !request.contains("nodes") && log.ranks > own && log.ranks % own == 0) {
-    Json spread = request;
-    spread["nodes"] = log.ranks / own;
-    notes = nccl_log_notes(log);
-    notes.push_back({Severity::info, "", "the log does not say on how many hosts its " + std::to_string(log.ranks) + " ranks are: taken as " + std::to_string(log.ranks / own) + " of " + std::to_string(own) + " GPUs each"});
-    Result<NcclAnswer> taken = asked_nccl(request_of_log(log, std::move(spread), presets, notes), presets);
-    if (taken) {
-      NcclLogComparison comparison = compare_with_log(log, taken.value(), std::move(notes));
-      return NcclBesideLog{std::move(taken.value()), std::move(comparison)};
+  NcclLogComparison other;
+  if (!answer) {
+    // What is wrong with the user's own request is said as such; the rest is the log's.
+    Result<NcclAnswer> alone = asked_nccl(request, presets);
+    if (!alone) return alone.errors();
+    const int own = alone.value().decision.ranks;
+    if (!is_spread_said(log) && !request.contains("nodes") && log.ranks % own == 0) {
+      asked = request;
+      asked["nodes"] = log.ranks / own;
+      notes = nccl_log_notes(log);
+      notes.push_back({Severity::info, "", "the log does not say on how many hosts its ranks are: taken as " + shape_text(log.ranks, log.ranks / own)});
+      asked = request_of_log(log, std::move(asked), presets, notes);
+      if (Result<NcclAnswer> spread = asked_nccl(asked, presets); spread) answer = std::move(spread);
+    }
+    if (!answer) {
+      const bool has_hosts = asked.contains("nodes") && asked["nodes"].is_number_integer();
+      other.lines.push_back({"ranks and hosts", shape_text(log.ranks, has_hosts ? asked["nodes"].get<int>() : 1), shape_text(own, alone.value().request.hosts), false, "", ""});
+      other.is_other_machine = true;
+      other.verdict = "This log looks to be of another machine: it says " + other.lines[0].log + ". What does not fit: " + answer.errors().front().text;
+      other.notes = std::move(notes);
+      answer = std::move(alone);
     }
   }
-  NcclBesideLog both{std::move(alone.value()), {}};
-  NcclLogComparison& c = both.comparison;
-  const auto shape = [](const Json& j, const nccl::Request& r) {
-    const bool has_nodes = j.contains("nodes") && j["nodes"].is_number_integer(), has_gpus = j.contains("gpus") && j["gpus"].is_array();
-    return count_text(has_nodes ? j["nodes"].get<std::size_t>() : static_cast<std::size_t>(r.hosts), "host") + " of " + count_text(has_gpus ? j["gpus"].size() : r.gpus.size(), "GPU");
-  };
-  c.lines.push_back({"hosts and GPUs", shape(asked, both.answer.request), shape(request, both.answer.request), false, "", ""});
-  c.is_other_machine = true;
-  c.verdict = "This log looks to be of another machine: it says " + c.lines[0].log + ". What does not fit: ";
-  const Errors& errors = answer.errors();
-  for (std::size_t i = 0; i < errors.size() && i < 3; ++i) c.verdict += (i > 0 ? "; " : "") + errors[i].text;
-  c.notes = std::move(notes);
-  return both;
+  if (!other.is_other_machine) other = compare_with_log(log, answer.value(), std::move(notes));
+  return NcclBesideLog{std::move(answer.value()), std::move(other)};
 }
 
 }  // namespace wireplan

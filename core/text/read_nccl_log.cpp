@@ -1,7 +1,6 @@
 // From the messages of NCCL 2.4 to 2.30 to NcclLog.
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "core/text/json.hpp"
 #include "core/text/log_text.hpp"
@@ -13,18 +12,6 @@ namespace {
 
 constexpr int kMostTreeRanks = 4'096;
 constexpr std::size_t kMostPairs = 10'000, kMostChoices = 10'000, kMostMessages = 20, kMostHosts = 100'000;
-
-std::string_view behind(std::string_view text, std::string_view key) {
-  const std::size_t found = text.find(key);
-  return found == std::string_view::npos ? std::string_view() : text.substr(found + key.size());
-}
-
-std::string_view first_word(std::string_view text) {
-  const auto start = text.find_first_not_of(' ');
-  if (start == std::string_view::npos) return {};
-  text.remove_prefix(start);
-  return text.substr(0, text.find(' '));
-}
 
 void remember(std::vector<std::string>& list, std::string_view message) {
   while (message.ends_with(' ')) message.remove_suffix(1);
@@ -84,7 +71,6 @@ class LogReader {
     all_.choose();
     log.ranks = all_.ranks() > 0 ? all_.ranks() : named_ranks_;
     log.communicators = all_.count();
-    log.alike = all_.alike();
     log.comm_id = all_.id();
     for (std::string_view rest = text; std::optional<std::string> line = next_line(rest);) {
       // The last word of a text without end may be half of it.
@@ -105,9 +91,9 @@ class LogReader {
   std::map<int, std::map<int, int>> next_;               // of ring lines that tell one rank: channel -> rank -> the next one
   int named_ranks_ = 0;
   bool has_begun_ = false;                               // the chosen communicator was named
-  std::set<std::string, std::less<>> hosts_;
+  std::map<std::string, int, std::less<>> hosts_;         // their names alone
   std::size_t pairs_ = 0;
-  std::map<std::string, std::size_t, std::less<>> graph_of_;  // whose channels a thread tells of, by "host:pid:tid"; kept for graphs that are taken
+  std::map<std::string, int, std::less<>> graph_of_;  // whose channels a thread tells of, by "host:pid:tid"; kept for graphs that are taken
   struct GraphGpus {
     std::string host;
     std::vector<std::vector<std::string>> channels;  // names of GPUs
@@ -144,7 +130,7 @@ class LogReader {
       if (word.size() < 20) log.version = std::string(word);
     }
     if (!m) return;
-    if (!m->host.empty() && hosts_.size() < kMostHosts && !hosts_.contains(m->host)) hosts_.emplace(m->host);
+    if (!m->host.empty() && hosts_.size() < kMostHosts && !hosts_.contains(m->host)) hosts_.emplace(m->host, 0);
     if (whose == Whose::stated) {
       has_begun_ = true;
       return take_member(*m);
@@ -308,7 +294,7 @@ class LogReader {
     if (contains(types, "/")) g.inter_type = std::string(types.substr(types.find('/') + 1, 10));
     const bool is_known = std::any_of(log.graphs.begin(), log.graphs.end(), [&](const NcclLog::Graph& k) { return (k.pattern == 4) == (g.pattern == 4) && (k.pattern == 5) == (g.pattern == 5); });
     if (g.channels > 0 && g.pattern >= 1 && g.pattern <= 5 && !is_known) {
-      graph_of_[std::string(m.thread)] = log.graphs.size();
+      graph_of_[std::string(m.thread)] = static_cast<int>(log.graphs.size());
       log.graphs.push_back(std::move(g));
       graph_gpus_.push_back({std::string(m.host.substr(0, 255)), {}});
     }
@@ -321,7 +307,7 @@ class LogReader {
     const auto words = owner == graph_of_.end() ? std::vector<std::string_view>() : words_of(m.text);
     if (words.size() < 3 || words[1] != ":") return false;
     const auto channel = whole_number(words[0]);
-    auto& channels = graph_gpus_[owner->second].channels;
+    auto& channels = graph_gpus_[static_cast<std::size_t>(owner->second)].channels;
     if (!channel || static_cast<std::size_t>(*channel) != channels.size() || channels.size() >= static_cast<std::size_t>(kMostNcclLogChannels)) return false;
     channels.emplace_back();
     for (const std::string_view word : words)

@@ -136,7 +136,7 @@ TEST_CASE("the largest communicator counts, whatever others the job makes", "[te
   CHECK(log.trees.empty());
   CHECK(log.coll == -1);
   CHECK(log.transports.empty());
-  CHECK(findings_of(log) == "info: the log holds 2 communicators, of one job or of several runs: read is the largest, of 4 ranks (commId 0x56bea185a98d5193); the others are left out\n");
+  CHECK(findings_of(log) == "info: the log holds 2 communicators, of one job or of several runs: read is one with the most ranks, 4 (commId 0x56bea185a98d5193); the others are left out\n");
 }
 
 namespace {
@@ -177,7 +177,7 @@ TEST_CASE("runs pasted one after another are not mixed", "[text]") {
       CHECK(one.hosts == 1);
       CHECK(one.environment.size() == 1);
       CHECK(has_finding(one, "2 communicators"));
-      CHECK(has_finding(one, "read is one of 2 with 4 ranks"));
+      CHECK(has_finding(one, "read is one with the most ranks, 4"));
       // The first run is cut off in front: the second is whole.
       if (!is_named_late) CHECK(log_of(first.substr(first.find("[3] NCCL INFO ")) + second).rings[0].order == turned);
       for (const std::string& text : {first + large + second, large + first, first + second + large}) {
@@ -189,7 +189,7 @@ TEST_CASE("runs pasted one after another are not mixed", "[text]") {
         CHECK(log.members[0].host == "gamma");
         REQUIRE(log.trees.size() == 1);
         CHECK(log.trees[0].parent == std::vector<int>{-1, 0, 1, 2, 3, 4, 5, 6});
-        CHECK(has_finding(log, "read is the largest, of 8 ranks"));
+        CHECK(has_finding(log, "read is one with the most ranks, 8"));
       }
       // One after the other in one process, at the same address.
       const NcclLog again = log_of(first + run_of("alpha", 100, has_id ? "0x4" : "", turned, "2.27.3", is_named_late));

@@ -209,9 +209,9 @@ TEST_CASE("hosts and GPUs the machine does not have are the log's, not the user'
   for (int r = 0; r < 32; ++r) four += info(r, "comm 0x5" + std::to_string(r) + " rank " + std::to_string(r) + " nranks 32 cudaDev " + std::to_string(r % 8) + " busId 1 - Init COMPLETE", "host" + std::to_string(r / 8));
   const NcclBesideLog small = beside("rtx-4090-2x.xml", log_of(four));
   CHECK(small.comparison.is_other_machine);
-  CHECK(small.comparison.verdict.starts_with("This log looks to be of another machine: it says 4 hosts of 8 GPUs. What does not fit: "));
+  CHECK(small.comparison.verdict.starts_with("This log looks to be of another machine: it says 32 ranks on 4 hosts. What does not fit: "));
   CHECK(small.answer.decision.ranks == 2);
-  CHECK(line_of(small, "hosts and GPUs")->expected == "1 host of 2 GPUs");
+  CHECK(line_of(small, "ranks and hosts")->expected == "2 ranks on 1 host");
   CHECK_FALSE(has_note(small, "--"));
   // What the user states wrongly stays his.
   Json request = parse_json(R"({"gpus":[0,7]})").value();
@@ -221,7 +221,7 @@ TEST_CASE("hosts and GPUs the machine does not have are the log's, not the user'
   const NcclBesideLog one = beside("hgx-h100.xml", log_of(info(0, "comm 0x5 rank 0 nranks 32 cudaDev 0 busId 1 - Init COMPLETE")));
   CHECK(one.answer.request.hosts == 4);
   CHECK_FALSE(one.comparison.is_other_machine);
-  CHECK(has_note(one, "taken as 4 of 8 GPUs each"));
+  CHECK(has_note(one, "taken as 32 ranks on 4 hosts"));
   const NcclBesideLog none = beside("hgx-h100.xml", log_of(info(0, "Bootstrap : Using eth0:10.0.0.5<0>")));
   CHECK(none.comparison.lines.empty());
   CHECK(none.comparison.verdict.starts_with("The log does not say which ranks there are"));
