@@ -171,6 +171,7 @@ void NcclCommunicators::choose() {
   for (const Statement& s : statements_)
     if (s.communicator == chosen_ && s.process >= 0) speakers_[static_cast<std::size_t>(s.process)].takes_part = true;
   for (const Speaker& s : speakers_) has_other_rings_ |= !s.has_stated && s.ring_size > 0 && s.ring_size != ranks_;
+  count_ += (chosen_ < 0 && largest_ring_ > 0) + has_other_rings_;  // told by their rings alone
 }
 
 NcclCommunicators::Whose NcclCommunicators::whose(const NcclMessage& m) {

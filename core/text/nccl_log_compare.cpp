@@ -88,6 +88,8 @@ class Comparing {
       if (is_structural) misfits_.structure.push_back(std::string(share->what) + " differ on " + std::to_string(share->differ) + " of " + std::to_string(share->all) + " channels");
     }
     if (!misfits_.structure.empty() && !joins_.empty()) misfits_.structure.push_back(joins_);
+    const bool says_channels = !log_.graphs.empty() || !log_.rings.empty() || !log_.trees.empty() || log_.coll >= 0 || !log_.transports.empty();
+    if (!says_channels) found_.notes.push_back({Severity::info, "", "the log says nothing of channels: NCCL_DEBUG_SUBSYS=INIT,GRAPH,ENV,TUNING does"});
     misfits_.is_explained |= are_channels_explained(log_, answer_);
     conclude(found_, misfits_);
     return std::move(found_);

@@ -157,7 +157,8 @@ class LogRequest {
 
 std::string shape_text(int ranks, int hosts) { return std::to_string(ranks) + " ranks on " + std::to_string(hosts) + (hosts == 1 ? " host" : " hosts"); }
 
-bool is_spread_said(const NcclLog& log) { return log.nodes > 0 || static_cast<int>(log.members.size()) == log.ranks; }
+// Containers of several hosts may share a name: then NCCL counts more nodes than there are names.
+bool is_spread_said(const NcclLog& log) { return static_cast<int>(log.members.size()) == log.ranks ? log.hosts > 1 || log.nodes <= 1 : log.nodes > 0; }
 
 }  // namespace
 

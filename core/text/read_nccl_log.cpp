@@ -130,7 +130,7 @@ class LogReader {
       if (word.size() < 20) log.version = std::string(word);
     }
     if (!m) return;
-    if (!m->host.empty() && hosts_.size() < kMostHosts && !hosts_.contains(m->host)) hosts_.emplace(m->host, 0);
+    if (whose != Whose::other && !m->host.empty() && hosts_.size() < kMostHosts && !hosts_.contains(m->host)) hosts_.emplace(m->host, 0);
     if (whose == Whose::stated) {
       has_begun_ = true;
       return take_member(*m);
@@ -158,7 +158,10 @@ class LogReader {
   bool take_ring(std::string_view text) {
     auto ring = nccl_ring_of(text);
     if (!ring) return false;
-    if (static_cast<int>(ring->order.size()) != log.ranks) return true;
+    if (static_cast<int>(ring->order.size()) != log.ranks) {
+      log.is_cut |= ring->order.size() == 512;  // what words_of takes of a line
+      return true;
+    }
     const auto [known, is_new] = rings_.emplace(ring->channel, ring->order);
     if (!is_new && known->second != ring->order) log.is_ambiguous = true;
     return true;

@@ -204,6 +204,7 @@ TEST_CASE("runs pasted one after another are not mixed", "[text]") {
   const std::string small = "a:1:1 [0] NCCL INFO Channel 00/02 : 0 1\na:2:2 [1] NCCL INFO Trees [0] -1/-1/-1->1->0\n", wide = "b:3:3 [0] NCCL INFO Channel 00/02 : 0 1 2 3\nb:3:3 [0] NCCL INFO Trees [0] 1/-1/-1->0->-1\n";
   const NcclLog unnamed = log_of(small + wide);
   CHECK(unnamed.ranks == 4);
+  CHECK(has_finding(unnamed, "2 communicators"));
   REQUIRE(unnamed.trees.size() == 1);
   CHECK(unnamed.trees[0].parent == std::vector<int>{-1, -2, -2, -2});
 }

@@ -222,6 +222,11 @@ TEST_CASE("hosts and GPUs the machine does not have are the log's, not the user'
   CHECK(one.answer.request.hosts == 4);
   CHECK_FALSE(one.comparison.is_other_machine);
   CHECK(has_note(one, "taken as 32 ranks on 4 hosts"));
+  CHECK(has_note(one, "the log says nothing of channels"));
+  // Containers of two hosts with one name.
+  std::string twins;
+  for (int r = 0; r < 16; ++r) twins += info(r, "comm 0x5" + std::to_string(r) + " rank " + std::to_string(r) + " nRanks 16 nNodes 2 localRanks 8 localRank " + std::to_string(r % 8) + " MNNVL 0");
+  CHECK(beside("hgx-h100.xml", log_of(twins)).answer.request.hosts == 2);
   const NcclBesideLog none = beside("hgx-h100.xml", log_of(info(0, "Bootstrap : Using eth0:10.0.0.5<0>")));
   CHECK(none.comparison.lines.empty());
   CHECK(none.comparison.verdict.starts_with("The log does not say which ranks there are"));
