@@ -1,7 +1,6 @@
 #include "core/text/nccl_log_compare.hpp"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "core/base/format.hpp"
@@ -35,8 +34,6 @@ std::string ranges_text(const std::vector<int>& sorted) {
   }
   return text;
 }
-
-std::string channels_text(const char* what, const std::vector<int>& channels) { return std::string(what) + (channels.size() == 1 ? " of channel " : " of channels ") + ranges_text(channels); }
 
 std::vector<int> rotated_to(const std::vector<int>& order, int first) {
   std::vector<int> rotated = order;
@@ -105,10 +102,6 @@ class Comparing {
   struct Share {
     const char* what;
     std::size_t all = 0, differ = 0;
-    void count(std::size_t channels, bool agrees) {
-      all += channels;
-      if (!agrees) differ += channels;
-    }
   };
   Share graph_channels_{"orders the search found"}, rings_{"rings"}, trees_{"trees"};
   int most_channels_ = 0;  // that rings and trees name
@@ -205,88 +198,93 @@ class Comparing {
            "/" + g.inter_type + ", sameChannels " + std::to_string(g.same_channels);
   }
 
-  // Which GPUs a channel of the search visits, as ranks; equal lines are one.
+  // What a channel tells. Channels that tell the same are one line; they come in order.
+  struct Told {
+    std::string log, expected, note;
+    bool agrees = true;
+    std::vector<int> channels{};
+  };
+  static void add(std::vector<Told>& all, int channel, Told told) {
+    auto same = std::find_if(all.begin(), all.end(), [&](const Told& t) { return t.agrees == told.agrees && t.log == told.log && t.expected == told.expected; });
+    if (same == all.end()) same = all.insert(all.end(), std::move(told));
+    same->channels.push_back(channel);
+  }
+  // `expected` is "" for channels there are none of.
+  void lines_of(const char* what, const std::vector<Told>& all, Share& share) {
+    for (const Told& t : all) {
+      const bool is_there = !t.expected.empty();
+      if (is_there) {
+        share.all += t.channels.size();
+        share.differ += t.agrees ? 0 : t.channels.size();
+      }
+      line(std::string(what) + (t.channels.size() == 1 ? " of channel " : " of channels ") + ranges_text(t.channels), t.log, is_there ? t.expected : "no such channel", t.agrees, is_there ? LogSubject::order : LogSubject::channels, t.note);
+      if (t.agrees) found_.lines.back().note = t.note;
+    }
+  }
+  // By channel; null where there is none.
+  template <class T>
+  static std::vector<const std::vector<int>*> by_channel(const std::vector<T>& list, std::vector<int> T::*order) {
+    std::vector<const std::vector<int>*> all(64, nullptr);
+    for (const T& one : list)
+      for (const int c : one.channels)
+        if (c < 64) all[at(c)] = &(one.*order);
+    return all;
+  }
+
+  // Which GPUs a channel of the search visits, as ranks.
   void graph_channels(const NcclLog::Graph& logged, const nccl::Graph& g, int node, const char* name) {
-    std::map<std::pair<std::vector<int>, std::vector<int>>, std::vector<int>> groups;
+    std::vector<Told> all;
     for (std::size_t c = 0; c < logged.order.size(); ++c) {
       std::vector<int> expected;
       if (c < g.order.size())
         for (const int position : g.order[c]) expected.push_back(ranks_of_node_[at(node)][at(position)]);
-      groups[{logged.order[c], expected}].push_back(static_cast<int>(c));
+      add(all, static_cast<int>(c), {list_text(logged.order[c]), list_text(expected), "", logged.order[c] == expected});
     }
-    for (const auto& [orders, channels] : by_channel(groups)) {
-      const bool agrees = orders.first == orders.second;
-      graph_channels_.count(channels.size(), agrees);
-      line(channels_text(name, channels), list_text(orders.first), orders.second.empty() ? "no such channel" : list_text(orders.second), agrees, LogSubject::order);
-    }
-  }
-
-  template <class Key>
-  static std::vector<std::pair<Key, std::vector<int>>> by_channel(const std::map<Key, std::vector<int>>& groups) {
-    std::vector<std::pair<Key, std::vector<int>>> list(groups.begin(), groups.end());
-    for (auto& [key, channels] : list) std::sort(channels.begin(), channels.end());
-    std::sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return a.second.front() < b.second.front(); });
-    return list;
+    lines_of(name, all, graph_channels_);
   }
 
   void rings() {
-    std::vector<const std::vector<int>*> expected(64, nullptr);
-    for (const nccl::Ring& ring : d_.rings)
-      for (const int c : ring.channels)
-        if (c < 64) expected[at(c)] = &ring.order;
-    std::map<std::pair<const std::vector<int>*, const std::vector<int>*>, std::vector<int>> groups;
-    for (const NcclLog::Ring& ring : log_.rings)
-      for (const int c : ring.channels) groups[{&ring.order, expected[at(c)]}].push_back(c);
-    for (const auto& [orders, channels] : by_channel(groups)) {
-      most_channels_ = std::max(most_channels_, channels.back() + 1);
-      const std::vector<int>& logged = *orders.first;
-      if (orders.second == nullptr) {
-        line(channels_text("ring", channels), list_text(logged), "no such channel", false, LogSubject::channels);
-        continue;
+    const auto expected = by_channel(d_.rings, &nccl::Ring::order), told = by_channel(log_.rings, &NcclLog::Ring::order);
+    std::vector<Told> all;
+    for (int c = 0; c < 64; ++c) {
+      if (told[at(c)] == nullptr) continue;
+      const std::vector<int>& logged = *told[at(c)];
+      most_channels_ = c + 1;
+      Told t{list_text(logged), "", "", false};
+      const auto is_like = [&](int other) { return expected[at(other)] != nullptr && rotated_to(*expected[at(other)], logged.front()) == logged; };
+      if (expected[at(c)] != nullptr) {
+        t.expected = list_text(*expected[at(c)]);
+        t.agrees = is_like(c);
+        if (t.agrees && logged != *expected[at(c)]) t.note = "the same ring, told from another rank";
+        for (int other = 0; other < 64 && !t.agrees && t.note.empty(); ++other)
+          if (is_like(other)) t.note = "the decision has this ring on channel " + std::to_string(other);
       }
-      const bool is_same = logged == *orders.second, is_turned = !is_same && rotated_to(*orders.second, logged.front()) == logged;
-      std::string note;
-      if (!is_same && !is_turned)
-        for (std::size_t c = 0; c < expected.size() && note.empty(); ++c)
-          if (expected[c] != nullptr && rotated_to(*expected[c], logged.front()) == logged) note = "the decision has this ring on channel " + std::to_string(c);
-      const bool agrees = is_same || is_turned;
-      rings_.count(channels.size(), agrees);
-      line(channels_text("ring", channels), list_text(logged), list_text(*orders.second), agrees, LogSubject::order, note);
-      if (is_turned) found_.lines.back().note = "the same ring, told from another rank";
+      add(all, c, std::move(t));
     }
+    lines_of("ring", all, rings_);
   }
 
-  // Only ranks whose lines the log has; channels that tell the same are one line.
+  // Only ranks whose lines the log has.
   void trees() {
-    std::vector<const std::vector<int>*> expected(64, nullptr);
-    for (const nccl::Tree& tree : d_.trees)
-      for (const int c : tree.channels)
-        if (c < 64) expected[at(c)] = &tree.parent;
-    struct Told { std::vector<int> ranks, logged, decided; auto operator<=>(const Told&) const = default; };
-    std::map<Told, std::vector<int>> groups;
-    for (const NcclLog::Tree& tree : log_.trees)
-      for (const int c : tree.channels) {
-        Told told;
-        for (std::size_t r = 0; r < tree.parent.size(); ++r) {
-          if (tree.parent[r] == -2) continue;
-          told.ranks.push_back(static_cast<int>(r));
-          told.logged.push_back(tree.parent[r]);
-          if (expected[at(c)] != nullptr) told.decided.push_back((*expected[at(c)])[r]);
-        }
-        groups[std::move(told)].push_back(c);
+    const auto expected = by_channel(d_.trees, &nccl::Tree::parent), told = by_channel(log_.trees, &NcclLog::Tree::parent);
+    std::vector<Told> all;
+    for (int c = 0; c < 64; ++c) {
+      if (told[at(c)] == nullptr) continue;
+      most_channels_ = std::max(most_channels_, c + 1);
+      std::vector<int> ranks, logged, decided;
+      std::string note;
+      for (std::size_t r = 0; r < told[at(c)]->size(); ++r) {
+        const int parent = (*told[at(c)])[r];
+        if (parent == -2) continue;
+        ranks.push_back(static_cast<int>(r));
+        logged.push_back(parent);
+        if (expected[at(c)] == nullptr) continue;
+        decided.push_back((*expected[at(c)])[r]);
+        if (decided.back() != parent && note.empty()) note = "first at rank " + std::to_string(r);
       }
-    for (const auto& [told, channels] : by_channel(groups)) {
-      most_channels_ = std::max(most_channels_, channels.back() + 1);
-      const std::string what = channels_text("tree", channels), logged = "parents of ranks " + ranges_text(told.ranks) + ": " + list_text(told.logged);
-      if (told.decided.empty()) {
-        line(what, logged, "no such channel", false, LogSubject::channels);
-        continue;
-      }
-      const std::size_t first = static_cast<std::size_t>(std::mismatch(told.logged.begin(), told.logged.end(), told.decided.begin()).first - told.logged.begin());
-      const bool agrees = first == told.logged.size();
-      trees_.count(channels.size(), agrees);
-      line(what, logged, list_text(told.decided), agrees, LogSubject::order, agrees ? "" : "first at rank " + std::to_string(told.ranks[first]));
+      add(all, c, {"parents of ranks " + ranges_text(ranks) + ": " + list_text(logged), list_text(decided), note, logged == decided});
     }
+    lines_of("tree", all, trees_);
   }
 
   void channels() {
@@ -321,14 +319,13 @@ class Comparing {
 
   // Connections that are made alike are one line.
   void transports() {
-    struct Group { std::vector<std::pair<int, int>> pairs; LogSubject subject{}; bool agrees = true; };
-    std::map<std::pair<std::string, std::string>, Group> groups;
-    std::vector<std::pair<std::string, std::string>> order;
+    struct Group { std::string via, expected, pairs; std::size_t count; LogSubject subject; bool agrees; };
+    std::vector<Group> groups;
     for (const NcclLog::Transport& t : log_.transports) {
       const nccl::Transport expected = expected_transport(t.from, t.to);
       const bool is_net = t.via.starts_with("NET/"), is_shm = t.via.starts_with("SHM"), is_p2p = t.via.starts_with("P2P");
       if (t.from == t.to || !(is_net || is_shm || is_p2p)) continue;
-      std::string text(name_of(expected)), via = t.via;
+      std::string text(name_of(expected));
       LogSubject subject = is_net ? LogSubject::inside_by_net : is_shm ? LogSubject::to_shm : LogSubject::to_p2p;
       bool agrees = expected == (is_net ? nccl::Transport::net : is_shm ? nccl::Transport::shm : nccl::Transport::p2p);
       if (agrees && is_net && !t.via.starts_with("NET/Socket"))
@@ -337,20 +334,17 @@ class Comparing {
           agrees = *gdr == contains(t.via, "GDRDMA");
           subject = LogSubject::gpudirect;
         }
-      const auto [group, is_new] = groups.try_emplace({std::move(via), std::move(text)});
-      if (is_new) order.push_back(group->first);
-      group->second.pairs.emplace_back(t.from, t.to);
-      group->second.subject = subject;
-      group->second.agrees = agrees;
+      auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& g) { return g.via == t.via && g.expected == text; });
+      if (group == groups.end()) {
+        if (groups.size() >= 1000) continue;
+        group = groups.insert(group, {t.via, std::move(text), "", 0, subject, agrees});
+      }
+      if (++group->count <= kMostPairsShown) group->pairs += (group->count > 1 ? ", " : "") + std::to_string(t.from) + " -> " + std::to_string(t.to);
     }
-    for (const auto& key : order) {
-      const Group& g = groups.at(key);
-      std::string pairs;
-      for (std::size_t i = 0; i < g.pairs.size() && i < kMostPairsShown; ++i) pairs += (i > 0 ? ", " : "") + std::to_string(g.pairs[i].first) + " -> " + std::to_string(g.pairs[i].second);
-      if (g.pairs.size() > kMostPairsShown) pairs += " and " + std::to_string(g.pairs.size() - kMostPairsShown) + " more";
-      line(pairs, "via " + key.first, key.second, g.agrees, g.subject);
-      if (!g.agrees && g.subject != LogSubject::gpudirect) joins_ = "ranks joined via " + key.first + ", expected " + key.second;
-      if (found_.lines.size() > 1000) return;
+    for (Group& g : groups) {
+      if (g.count > kMostPairsShown) g.pairs += " and " + std::to_string(g.count - kMostPairsShown) + " more";
+      if (!g.agrees && g.subject != LogSubject::gpudirect) joins_ = "ranks joined via " + g.via + ", expected " + g.expected;
+      line(std::move(g.pairs), "via " + g.via, std::move(g.expected), g.agrees, g.subject);
     }
   }
 

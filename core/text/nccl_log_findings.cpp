@@ -69,25 +69,26 @@ class Findings {
       warning("NCCL names the kernel's set-up: \"" + line + "\". Remedy: iommu=pt on the kernel command line or the IOMMU off in the BIOS, ACS off on the PCIe bridges (setpci), NUMA balancing off");
     for (const std::string& line : log_.warnings) warning("NCCL warned: \"" + line + "\"");
     environment();
-    for (Note& n : nccl_log_notes(log_)) list_.push_back(std::move(n));
-    std::stable_sort(list_.begin(), list_.end(), [](const Note& a, const Note& b) { return a.severity > b.severity; });
+    for (Note& n : nccl_log_notes(log_)) infos_.push_back(std::move(n));
+    for (Note& n : infos_) list_.push_back(std::move(n));
     return std::move(list_);
   }
 
  private:
   const NcclLog& log_;
-  std::vector<Note> list_;
+  std::vector<Note> list_, infos_;  // warnings, with all that is less behind them at the end
   std::vector<std::pair<int, int>> shm_, net_, socket_, no_gdr_, inside_;
 
-  void info(std::string text) { list_.push_back({Severity::info, "", std::move(text)}); }
+  void info(std::string text) { infos_.push_back({Severity::info, "", std::move(text)}); }
   void warning(std::string text) { list_.push_back({Severity::warning, "", std::move(text)}); }
 
   std::string variable(std::string_view name) const { return std::string(log_.variable(name)); }
   bool is_set(std::string_view name) const { return variable(name) == "1"; }
 
+  bool crosses_hosts() const { return log_.nodes > 1 || net_.size() > inside_.size(); }
+
   void network() {
-    const bool several = log_.nodes > 1 || (net_.size() > inside_.size() && !net_.empty());
-    if (!(several && (!socket_.empty() || log_.network == "Socket"))) return;
+    if (!(crosses_hosts() && (!socket_.empty() || log_.network == "Socket"))) return;
     std::string why = " Remedy: check that the NICs are visible in the container (ibv_devinfo), that the network plugin is installed (libnccl-net.so) and NCCL_IB_HCA fits";
     if (is_set("NCCL_IB_DISABLE")) why = ", since NCCL_IB_DISABLE=1 is set. Remedy: unset it";
     else if (log_.has_no_ib) why = ": it found no InfiniBand or RoCE device. Remedy: pass /dev/infiniband and the NIC's user-space driver into the container, then ibv_devinfo must list it; clouds need their plugin";
@@ -139,7 +140,7 @@ class Findings {
   void channels() {
     if (log_.coll == 1) warning("NCCL uses a single channel: one block of a GPU's processors drives all traffic. Cause: no route faster than the search's lowest rate was found, or NCCL_MAX_NCHANNELS. Remedy: NCCL_MIN_NCHANNELS=8 as a trial, check the topology NCCL sees with NCCL_DEBUG_SUBSYS=GRAPH");
     // Inside a host 3 GB/s is the least that sound cards are planned with (V100 and older across sockets), and between hosts 25 Gbit/s.
-    const bool crosses = log_.nodes > 1 || log_.hosts > 1 || net_.size() > inside_.size();
+    const bool crosses = log_.hosts > 1 || crosses_hosts();
     for (const auto& g : log_.graphs) {
       // NCCL prints two rates always; the second says something of the network only where there is one.
       const double rate = crosses && g.inter > 0 ? std::min(g.intra, g.inter) : g.intra;
