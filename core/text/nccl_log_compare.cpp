@@ -412,7 +412,7 @@ Json write_log_comparison(const NcclLogComparison& comparison) {
 
 void add_log_comparison(Sheet& sheet, const NcclLogComparison& comparison) {
   sheet.heading("Beside the log");
-  sheet.paragraph(comparison.verdict + (comparison.is_other_machine ? ". Line by line: --json." : "."));
+  sheet.paragraph(comparison.verdict + (comparison.is_other_machine && comparison.lines.size() > 1 ? ". Line by line: --json." : "."));
   std::vector<std::string> items;
   std::string likely;
   for (const NcclLogLine& l : comparison.lines) {

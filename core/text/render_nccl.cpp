@@ -306,8 +306,9 @@ std::string render_nccl(const NcclAnswer& a, RenderFormat format, const NcclLogC
   Sheet sheet(format == RenderFormat::markdown);
   sheet.strong(summary(a));
   if (!a.decision.fails.empty()) sheet.strong("This release would fail to initialise: " + a.decision.fails + ". What follows is what it would have come to.");
-  add_findings(sheet, a);
   if (comparison != nullptr) add_log_comparison(sheet, *comparison);
+  // "Nothing unusual" beside a log that differs would contradict it.
+  if (!a.findings.empty() || comparison == nullptr || comparison->differ() == 0) add_findings(sheet, a);
   add_paths(sheet, a.decision.nodes.front());
   add_nics(sheet, a.decision.nodes.front(), a);
   add_graphs(sheet, a);

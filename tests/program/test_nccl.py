@@ -448,3 +448,30 @@ def test_accuracy_without_the_files_names_them(wireplan, tmp_path):
     for name in ("../secret.xml", str(secret), "..", "", "inside/../../secret.xml"):
         answer = wireplan.json("accuracy", "--runs", "-", "--xml-dir", str(tmp_path / "inside"), text=json.dumps(case | {"topology_xml": name}))
         assert answer["rows"] == [] and "without a path" in answer["skipped"][0]["reason"]
+
+
+def run_log(host, ranks, comm_id, channels, order=None):
+    """What NCCL 2.28.9 prints of one run on a host, cut to what is compared."""
+    order = order or range(ranks)
+    lines = [f"{host}:1:1 [0] NCCL INFO NCCL version 2.28.9+cuda12.9"]
+    lines += [f"{host}:{r + 1}:{r + 101} [{r}] NCCL INFO ncclCommInitRank comm 0x5{r} rank {r} nranks {ranks} cudaDev {r} nvmlDev {r} busId {r + 1}000 commId {comm_id} - Init START" for r in range(ranks)]
+    lines += [f"{host}:1:101 [0] NCCL INFO Channel {c:02d}/{channels:02d} : " + " ".join(map(str, order)) for c in range(channels)]
+    return "\n".join([*lines, f"{host}:1:101 [0] NCCL INFO {channels} coll channels, {channels} collnet channels, 0 nvls channels, {channels} p2p channels, {channels} p2p channels per peer"]) + "\n"
+
+
+def test_a_log_of_two_runs_says_which_is_compared(wireplan):
+    both = run_log("a", 4, "0x1", 24) + run_log("b", 8, "0x2", 24)
+    answer = wireplan.json("topology", "nccl", "hgx-h100-80gb", "--log", "-", text=both)
+    assert answer["ranks"] == 8 and any("2 communicators" in n and "0x2" in n for n in answer["log"]["notes"])
+    assert next(line for line in answer["log"]["lines"] if line["what"].startswith("ring"))["agrees"]
+    alone = wireplan.json("topology", "nccl", "hgx-h100-80gb", "--log", "-", text=run_log("b", 8, "0x2", 24))
+    assert alone["log"]["lines"] == answer["log"]["lines"] and not alone["log"]["notes"]
+
+
+@pytest.mark.parametrize("log, part", [(run_log("a", 8, "0x1", 2, [0, 3, 2, 1, 5, 6, 7, 4]), "channels: 2, expected 24"), (run_log("a", 16, "0x1", 24), "there is no GPU 8")])
+def test_a_log_of_another_machine_gets_one_verdict(wireplan, log, part):
+    for command in (["topology", "nccl", "hgx-h100-80gb", "--log", "-"], ["import", "-", "--cluster", "hgx-h100-80gb"]):
+        compared = wireplan.json(*command, text=log)["log"]
+        assert compared["other_machine"] and compared["verdict"].startswith("This log looks to be of another machine") and part in compared["verdict"]
+        text = " ".join(wireplan(*command, text=log).out.split())
+        assert part in text and "usual cause" not in text and "Nothing unusual" not in text and "--gpus" not in text
