@@ -42,7 +42,7 @@ class NcclFinder {
   void find_channel_limits();
   void find_variables();
 
-  // The slowest link between the two GPUs whose way limits the rings of a node on one host.
+  // The PCIe link or link between CPUs that limits the rings of a node on one host.
   std::optional<NcclLink> limiting_link(const nccl::Node& node) const;
   bool is_inside() const { return decision_.nccl_nodes() == 1; }  // all ranks in one node: NICs play no part
   bool is_found(std::string_view rule) const;

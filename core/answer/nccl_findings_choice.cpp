@@ -13,23 +13,33 @@ constexpr double kMiB = 1048576;
 
 double cost_rate(const Decision& d, Algorithm algorithm, Protocol protocol) { return d.cost(Operation::all_reduce, algorithm, protocol).rate; }
 
+// Whether a variable that holds by operation says anything.
+template <class Table>
+bool has_any(const Table& table) {
+  return std::any_of(table.begin(), table.end(), [](const auto& row) { return std::any_of(row.begin(), row.end(), [](auto v) { return v != 0; }); });
+}
+
 std::string time_text(double us) { return format_seconds(Seconds(us / 1e6)); }
 std::string size_text(double bytes) { return format_message_size(Bytes(bytes)); }
 
 }  // namespace
 
-// NCCL_ALGO and NCCL_PROTO hold for every operation that they do not name one of.
+// NCCL_ALGO and NCCL_PROTO without the name of an operation hold for all of them.
 void NcclFinder::find_nothing_left() {
+  const Environment& e = request_.environment;
   std::string left;
   int count = 0;
+  bool has_ring = true;
   for (int op = 0; op < kOperations; ++op)
-    if (choice_at(decision_, release_, static_cast<Operation>(op), kMiB).is_none) left += (count++ == 0 ? "" : ", ") + std::string(name_of(static_cast<Operation>(op)));
+    if (choice_at(decision_, release_, static_cast<Operation>(op), kMiB).is_none) {
+      left += (count++ == 0 ? "" : ", ") + std::string(name_of(static_cast<Operation>(op)));
+      has_ring = has_ring && !e.algorithms[static_cast<std::size_t>(op)][static_cast<std::size_t>(Algorithm::ring)];
+    }
   if (count == 0) return;
-  const auto some = [](const auto& forbids) { return std::any_of(forbids.begin(), forbids.end(), [](const auto& row) { return std::any_of(row.begin(), row.end(), [](auto v) { return v != 0; }); }); };
-  const bool by_algo = some(request_.environment.algorithms), by_proto = some(request_.environment.protocols);
+  const bool by_algo = has_any(e.algorithms), by_proto = has_any(e.protocols);
   const std::string who = by_algo && by_proto ? "NCCL_ALGO and NCCL_PROTO leave" : by_algo ? "NCCL_ALGO leaves" : "NCCL_PROTO leaves";
   add("nothing-left", Severity::error, who + " no algorithm for " + (count == kOperations ? "any operation" : left) + ": NCCL stops with an error at the first such call",
-      by_algo ? "name the operation it is meant for (NCCL_ALGO=allgather:pat, say), or add ring, which can do all of them" : "add Simple to NCCL_PROTO, which every algorithm has");
+      !has_ring ? "name the operation it is meant for (NCCL_ALGO=allgather:pat, say), or add ring, which can do all of them" : "add Simple to NCCL_PROTO, which every algorithm has");
 }
 
 // Rule 16: reductions in the NVSwitch.
@@ -90,7 +100,7 @@ void NcclFinder::find_channel_limits() {
   const Environment defaults;
   if (e.min_channels == defaults.min_channels && e.max_channels == defaults.max_channels) return;
   if (decision_.channels > e.max_channels) {
-    const bool by_variable = e.min_channels > e.max_channels;
+    const bool by_variable = decision_.channels == e.min_channels;
     add("no-limit", Severity::warning,
         "NCCL_MAX_NCHANNELS=" + std::to_string(e.max_channels) + " does not hold: " + (by_variable ? "NCCL_MIN_NCHANNELS=" + std::to_string(e.min_channels) + " is applied after it" : "NVLS has more, and NCCL " + release_.version + " gives rings as many") +
             ", so " + std::to_string(decision_.channels) + " channels run",
@@ -113,9 +123,6 @@ void NcclFinder::find_channel_limits() {
 // What a variable costs by NCCL's own numbers. Whether rails cross is another finding's.
 void NcclFinder::find_variables() {
   const Environment& e = request_.environment;
-  const auto any = [](const auto& table) {
-    return std::any_of(table.begin(), table.end(), [](const auto& row) { return std::any_of(row.begin(), row.end(), [](auto v) { return v != 0; }); });
-  };
   struct Variable { bool is_set; std::string name; void (*unset)(Environment&); };
   const Variable variables[] = {
       {e.p2p_level.has_value() && !is_found("uplink-twice"), e.p2p_level == PathType::loc ? "NCCL_P2P_DISABLE=1" : "NCCL_P2P_LEVEL", [](Environment& x) { x.p2p_level.reset(); }},
@@ -123,8 +130,8 @@ void NcclFinder::find_variables() {
       {!e.nvls_enable, "NCCL_NVLS_ENABLE=0", [](Environment& x) { x.nvls_enable = true; }},
       {e.nvb_disable, "NCCL_NVB_DISABLE=1", [](Environment& x) { x.nvb_disable = false; }},
       {e.net_disable_intra, "NCCL_NET_DISABLE_INTRA=1", [](Environment& x) { x.net_disable_intra = false; }},
-      {any(e.algorithms), "NCCL_ALGO", [](Environment& x) { x.algorithms = {}; }},
-      {any(e.protocols), "NCCL_PROTO", [](Environment& x) { x.protocols = {}; }},
+      {has_any(e.algorithms), "NCCL_ALGO", [](Environment& x) { x.algorithms = {}; }},
+      {has_any(e.protocols), "NCCL_PROTO", [](Environment& x) { x.protocols = {}; }},
   };
   for (const Variable& v : variables) {
     if (!v.is_set) continue;

@@ -73,7 +73,8 @@ const Node::Pair& pair_at(const Node& node, const Limit& limit) { return node.pa
 std::optional<NcclLink> NcclFinder::limiting_link(const Node& node) const {
   const Limit& limit = node.ring_limit;
   if (limit.from < 0 || limit.to < 0 || !is_on_one_host(node)) return std::nullopt;
-  return slowest_link(machine_, release_, request_.gpus, node.gpus[static_cast<std::size_t>(limit.from)], node.gpus[static_cast<std::size_t>(limit.to)], is_by_memory(pair_at(node, limit)));
+  if (limit.link == EdgeKind::sys) return link_between_cpus(machine_, release_, node.gpus[static_cast<std::size_t>(limit.from)], node.gpus[static_cast<std::size_t>(limit.to)]);
+  return limit.part < 0 ? std::nullopt : std::optional(link_above(machine_, request_.gpus, limit.part));
 }
 
 // Rule 14.
@@ -237,9 +238,9 @@ void NcclFinder::find_host_memory() {
         if (!request_.p2p.empty() && !(request_.p2p[i][j] && request_.p2p[j][i])) ++refused;
         else if (count++ == 0) from = node.gpus[a], to = node.gpus[b];
       }
-    const std::string pairs = count + refused == all ? (all == 1 ? "the only pair" : "all " + std::to_string(all) + " pairs") : std::to_string(count + refused) + " of " + std::to_string(all) + " pairs";
+    const auto pairs = [&](int some) { return some == all ? (all == 1 ? std::string("the only pair") : "all " + std::to_string(all) + " pairs") : std::to_string(some) + " of " + std::to_string(all) + " pairs"; };
     if (count == 0 && refused > 0)
-      return add("host-memory", Severity::info, "The driver does not let " + pairs + " of GPUs reach each other's memory (P2P): what they exchange is written to the host's memory and read from there again, and NCCL plans " + plan_text(decision_),
+      return add("host-memory", Severity::info, (refused == all ? "The driver lets no pair" : "The driver does not let " + pairs(refused)) + " of GPUs reach each other's memory (P2P): what they exchange is written to the host's memory and read from there again, and NCCL plans " + plan_text(decision_),
                  "P2P where card and driver have it (GeForce cards mostly do not): nvidia-smi topo -p2p r must say OK");
     if (count == 0) continue;
     Request wider = request_;
@@ -256,7 +257,8 @@ void NcclFinder::find_host_memory() {
     return add(is_amd ? "p2p-of-pairs" : "host-memory", Severity::info,
                (is_amd ? "On AMD CPUs NCCL lets two GPUs alone reach each other's memory at any distance, but a group of " + std::to_string(node.gpus.size()) + " only below a common PCIe switch: "
                        : "NCCL lets GPUs reach each other's memory directly (P2P) only below a common PCIe switch or over NVLink: ") +
-                   pairs + " of GPUs (such as " + std::to_string(from) + " and " + std::to_string(to) + ") go" + (count + refused == 1 ? "es" : "") + " through host memory" + (is_amd ? " though each pair alone would not" : ""),
+                   pairs(count) + " of GPUs (such as " + std::to_string(from) + " and " + std::to_string(to) + ") go" + (count == 1 ? "es" : "") + " through host memory" + (is_amd ? " though each pair alone would not" : "") +
+                   (refused > 0 ? ", besides " + std::to_string(refused) + " that the driver refuses" : ""),
                remedy);
   }
 }

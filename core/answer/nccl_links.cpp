@@ -47,37 +47,32 @@ int common_switch(const Machine& machine, int a, int b) {
   return -1;
 }
 
+NcclLink link_above(const Machine& machine, const std::vector<int>& among, int part) {
+  const Machine::Part& lower = part_at(machine, part);
+  std::vector<int> below;
+  for (std::size_t g = 0; g < machine.gpus.size(); ++g)
+    if (is_below(machine, machine.gpus[g], part) && (lower.kind == PartKind::gpu || std::find(among.begin(), among.end(), static_cast<int>(g)) != among.end())) below.push_back(static_cast<int>(g));
+  if (lower.kind == PartKind::gpu) return {NcclLink::Kind::slot, lower.rate, "the PCIe link of " + gpus_text(std::move(below))};
+  return {NcclLink::Kind::uplink, lower.rate, "the link upwards from the PCIe switch above " + gpus_text(std::move(below))};
+}
+
+NcclLink link_between_cpus(const Machine& machine, const Release& release, int a, int b) {
+  const auto cpu = [&](int gpu) -> const Machine::Cpu& { return machine.cpus[static_cast<std::size_t>(gpu_at(machine, gpu).cpu)]; };
+  const Machine::Cpu &from = cpu(a), &to = cpu(b);
+  return {NcclLink::Kind::cpus, release.between_cpus[static_cast<std::size_t>(from.type)], "the link between NUMA nodes " + std::to_string(std::min(from.numa, to.numa)) + " and " + std::to_string(std::max(from.numa, to.numa))};
+}
+
 NcclLink slowest_link(const Machine& machine, const Release& release, const std::vector<int>& among, int a, int b, bool by_cpu) {
   NcclLink slowest;
-  const auto offer = [&](NcclLink::Kind kind, GBps rate, auto name) {
-    if (slowest.rate > 0 && rate >= slowest.rate) return;
-    slowest.kind = kind;
-    slowest.rate = rate;
-    slowest.name = name();
+  const auto offer = [&](NcclLink link) {
+    if (slowest.rate == 0 || link.rate < slowest.rate) slowest = std::move(link);
   };
   const int common = by_cpu ? -1 : common_switch(machine, a, b);
   for (const int gpu : {a, b}) {
     if (has_own_way_to_cpu(gpu_at(machine, gpu))) continue;
-    for (int p = machine.gpus[static_cast<std::size_t>(gpu)]; p >= 0 && p != common; p = part_at(machine, p).above) {
-      const Machine::Part& part = part_at(machine, p);
-      if (part.kind == PartKind::gpu) {
-        offer(NcclLink::Kind::slot, part.rate, [&] { return "the PCIe link of GPU " + std::to_string(gpu); });
-        continue;
-      }
-      offer(NcclLink::Kind::uplink, part.rate, [&] {
-        std::vector<int> below;
-        for (const int g : among)
-          if (is_below(machine, machine.gpus[static_cast<std::size_t>(g)], p)) below.push_back(g);
-        return "the link upwards from the PCIe switch above " + gpus_text(std::move(below));
-      });
-    }
+    for (int p = machine.gpus[static_cast<std::size_t>(gpu)]; p >= 0 && p != common; p = part_at(machine, p).above) offer(link_above(machine, among, p));
   }
-  const int cpu_a = gpu_at(machine, a).cpu, cpu_b = gpu_at(machine, b).cpu;
-  if (cpu_a != cpu_b) {
-    const Machine::Cpu &from = machine.cpus[static_cast<std::size_t>(cpu_a)], &to = machine.cpus[static_cast<std::size_t>(cpu_b)];
-    offer(NcclLink::Kind::cpus, release.between_cpus[static_cast<std::size_t>(from.type)],
-          [&] { return "the link between NUMA nodes " + std::to_string(std::min(from.numa, to.numa)) + " and " + std::to_string(std::max(from.numa, to.numa)); });
-  }
+  if (gpu_at(machine, a).cpu != gpu_at(machine, b).cpu) offer(link_between_cpus(machine, release, a, b));
   return slowest;
 }
 

@@ -15,6 +15,10 @@ struct NcclLink {
   std::string name;  // "the PCIe link of GPU 3"
 };
 
+// The PCIe link upwards from a GPU or switch (index of Machine::parts); the link between the CPUs of two GPUs.
+NcclLink link_above(const nccl::Machine& machine, const std::vector<int>& among, int part);
+NcclLink link_between_cpus(const nccl::Machine& machine, const nccl::Release& release, int a, int b);
+
 // The slowest link between GPUs a and b (indices of Machine::gpus); of equal ones the nearest to a. `by_cpu`: through host memory, so up
 // to the CPU even where a switch joins them. `among`: the GPUs that names speak of.
 NcclLink slowest_link(const nccl::Machine& machine, const nccl::Release& release, const std::vector<int>& among, int a, int b, bool by_cpu);

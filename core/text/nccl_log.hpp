@@ -68,6 +68,7 @@ struct NcclLog {
   const Rank* member(int rank) const;
   // What a variable was set to; "" where the log does not say.
   std::string_view variable(std::string_view name) const;
+  bool is_before(int minor) const;  // NCCL 2.`minor`; false where the log does not say its release
   // Whether two ranks are on one host, as far as it is known.
   bool on_one_host(int a, int b) const;
 };

@@ -48,7 +48,7 @@ std::vector<std::string> named_causes(LogSubject s, const NcclLog& log, const Nc
   }
   if (s == nvls && (warns_of(log, "NVLS") || warns_of(log, "multicast"))) causes.push_back("NVLS memory could not be bound, as NCCL warns: check the fabric manager, and that no other job holds multicast memory");
   else if (s == nvls && log.lacks_multicast) causes.push_back("no multicast, as the log says: the fabric manager is not running, or the driver or the virtual machine does not allow it");
-  if (s == nvls && log.nvls == 0 && a.decision.most_ranks_of_node == 2) causes.push_back("releases before 2.28 take NVLS for more than two GPUs of a node only");
+  if (s == nvls && log.nvls == 0 && log.is_before(28) && a.decision.most_ranks_of_node == 2) causes.push_back("releases before 2.28 take NVLS for more than two GPUs of a node only");
   if (is_of(s, {graph, order, to_shm}) && !log.p2p_disabled.empty() && a.request.p2p.empty()) causes.push_back("the driver does not allow P2P, as the log says (--p2p none decides for that)");
   if (is_of(s, {choice}) && !log.tuner.empty()) causes.push_back("the tuner plug-in " + log.tuner + " decides in place of NCCL's cost model");
   if ((of_search || is_of(s, {choice, network})) && is_plugin(log.network)) causes.push_back("the network plug-in " + log.network + " brings NICs, topology or tuning of its own");

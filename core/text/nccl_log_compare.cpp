@@ -4,16 +4,16 @@
 #include <utility>
 
 #include "core/base/format.hpp"
-#include "core/text/import_nccl_log.hpp"
 #include "core/text/log_text.hpp"
 #include "core/text/nccl_log_causes.hpp"
+#include "core/text/nccl_log_communicators.hpp"
 #include "core/text/nccl_log_verdict.hpp"
 #include "core/text/render_nccl.hpp"
 
 namespace wireplan {
 namespace {
 
-constexpr std::size_t kMostRanksShown = 64, kMostPairsShown = 12;
+constexpr std::size_t kMostRanksShown = 64, kMostPairsShown = 12, kMostLines = 1000;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
@@ -87,6 +87,7 @@ class Comparing {
     if (!misfits_.structure.empty() && !joins_.empty()) misfits_.structure.push_back(joins_);
     const bool says_channels = !log_.graphs.empty() || !log_.rings.empty() || !log_.trees.empty() || log_.coll >= 0 || !log_.transports.empty();
     if (!says_channels) found_.notes.push_back({Severity::info, "", "the log says nothing of channels: NCCL_DEBUG_SUBSYS=INIT,GRAPH,ENV,TUNING does"});
+    if (is_cut_) found_.notes.push_back({Severity::info, "", "the log says more of connections and choices than is compared: the first " + std::to_string(kMostLines) + " lines are"});
     misfits_.is_explained |= are_channels_explained(log_, answer_);
     conclude(found_, misfits_);
     return std::move(found_);
@@ -104,6 +105,7 @@ class Comparing {
     std::size_t all = 0, differ = 0;
   };
   Share graph_channels_{"orders the search found"}, rings_{"rings"}, trees_{"trees"};
+  bool is_cut_ = false;
   int most_channels_ = 0;  // that rings and trees name
   std::string joins_;      // a way in which ranks are joined otherwise; no misfit alone, since P2P may be off
   // Where a rank stands: node, and position among the GPUs of its kind.
@@ -224,10 +226,10 @@ class Comparing {
   // By channel; null where there is none.
   template <class T>
   static std::vector<const std::vector<int>*> by_channel(const std::vector<T>& list, std::vector<int> T::*order) {
-    std::vector<const std::vector<int>*> all(64, nullptr);
+    std::vector<const std::vector<int>*> all(kMostNcclLogChannels, nullptr);
     for (const T& one : list)
       for (const int c : one.channels)
-        if (c < 64) all[at(c)] = &(one.*order);
+        if (c < kMostNcclLogChannels) all[at(c)] = &(one.*order);
     return all;
   }
 
@@ -246,7 +248,7 @@ class Comparing {
   void rings() {
     const auto expected = by_channel(d_.rings, &nccl::Ring::order), told = by_channel(log_.rings, &NcclLog::Ring::order);
     std::vector<Told> all;
-    for (int c = 0; c < 64; ++c) {
+    for (int c = 0; c < kMostNcclLogChannels; ++c) {
       if (told[at(c)] == nullptr) continue;
       const std::vector<int>& logged = *told[at(c)];
       most_channels_ = c + 1;
@@ -256,7 +258,7 @@ class Comparing {
         t.expected = list_text(*expected[at(c)]);
         t.agrees = is_like(c);
         if (t.agrees && logged != *expected[at(c)]) t.note = "the same ring, told from another rank";
-        for (int other = 0; other < 64 && !t.agrees && t.note.empty(); ++other)
+        for (int other = 0; other < kMostNcclLogChannels && !t.agrees && t.note.empty(); ++other)
           if (is_like(other)) t.note = "the decision has this ring on channel " + std::to_string(other);
       }
       add(all, c, std::move(t));
@@ -268,7 +270,7 @@ class Comparing {
   void trees() {
     const auto expected = by_channel(d_.trees, &nccl::Tree::parent), told = by_channel(log_.trees, &NcclLog::Tree::parent);
     std::vector<Told> all;
-    for (int c = 0; c < 64; ++c) {
+    for (int c = 0; c < kMostNcclLogChannels; ++c) {
       if (told[at(c)] == nullptr) continue;
       most_channels_ = std::max(most_channels_, c + 1);
       std::vector<int> ranks, logged, decided;
@@ -336,7 +338,10 @@ class Comparing {
         }
       auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& g) { return g.via == t.via && g.expected == text; });
       if (group == groups.end()) {
-        if (groups.size() >= 1000) continue;
+        if (groups.size() >= kMostLines / 2) {
+          is_cut_ = true;
+          continue;
+        }
         group = groups.insert(group, {t.via, std::move(text), "", 0, subject, agrees});
       }
       if (++group->count <= kMostPairsShown) group->pairs += (group->count > 1 ? ", " : "") + std::to_string(t.from) + " -> " + std::to_string(t.to);
@@ -373,7 +378,11 @@ class Comparing {
       }
       close();
       run = std::move(next);
-      if (found_.lines.size() > 1000) return;
+      if (found_.lines.size() >= kMostLines) {
+        is_cut_ = true;
+        run.what.clear();
+        break;
+      }
     }
     close();
     if (has_unnamed) found_.notes.push_back({Severity::info, "", "the log states choices without their operation (before NCCL 2.24): not compared"});

@@ -14,7 +14,7 @@ namespace wireplan {
 struct NcclLogLine {
   std::string what, log, expected;  // what: "ring of channels 0-11", "0 -> 1"
   bool agrees = true;
-  std::string note, cause;          // what to know, "" mostly; where they differ the likely cause, if it is this line's own
+  std::string note, cause;          // what to know, "" mostly; where they differ the likely cause, or which line has it
 };
 
 struct NcclLogComparison {
@@ -29,7 +29,7 @@ struct NcclLogComparison {
 // number, variables. Notes say what was taken; a warning among them, that no GPU of the log is at a bus id of the topology file.
 Json request_of_log(const NcclLog& log, Json request, const Presets& presets, std::vector<Note>& notes);
 
-// `notes` go in front of the comparison's own. Bounded: a log's 64 channels, 4,096 ranks, 10,000 connections give some hundred lines at most.
+// `notes` go in front of the comparison's own. Bounded: 1,000 lines; a note says where the log has more.
 NcclLogComparison compare_with_log(const NcclLog& log, const NcclAnswer& answer, std::vector<Note> notes = {});
 
 // Both: the decision for the log's communicator on the machine of `request`, and the comparison. Where the machine cannot have the

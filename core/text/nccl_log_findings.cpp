@@ -150,7 +150,7 @@ class Findings {
         warning("NCCL plans its rings at " + format_exact(rate) + " GB/s a channel: no more than 20 Gbit/s Ethernet or one lane of PCIe carries. Cause: a slow network, an interface that does not say its speed (NCCL takes 10 Gbit/s), a card on a riser or a link that trained down. "
                 "Remedy: ethtool or ibstat for the rate, NCCL_SOCKET_IFNAME and NCCL_IB_HCA for the NICs meant, nvidia-smi -q -d PCIE for width and generation");
     }
-    if (log_.nvls == 0 && log_.has_multicast) warning(std::string("NVLS is off though the GPUs can do it") + (variable("NCCL_NVLS_ENABLE") == "0" ? ", since NCCL_NVLS_ENABLE=0 is set. Remedy: unset it" : ". Cause: fewer than three ranks on the node, or memory could not be bound. Remedy: fabric manager, NCCL_NVLS_ENABLE=1"));
+    if (log_.nvls == 0 && log_.has_multicast) warning(std::string("NVLS is off though the GPUs can do it") + (variable("NCCL_NVLS_ENABLE") == "0" ? std::string(", since NCCL_NVLS_ENABLE=0 is set. Remedy: unset it") : std::string(". Cause: ") + (log_.is_before(28) ? "fewer than three ranks on the node, or " : "") + "memory could not be bound. Remedy: fabric manager, NCCL_NVLS_ENABLE=1"));
     else if (log_.lacks_multicast && !log_.has_multicast && log_.nvls == 0) info("NVLS is not available here: it needs an NVSwitch and Hopper or newer, and the fabric manager running");
   }
 

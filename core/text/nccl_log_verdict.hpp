@@ -10,8 +10,8 @@ namespace wireplan {
 
 // What tells another machine from the same one set up otherwise.
 struct LogMisfits {
-  std::vector<std::string> structure;  // "coll channels: 2, expected 24": what only other hardware, or a part of it that is not seen, explains
-  bool are_far = false;                // most channels run otherwise, by paths of another kind, or there are several times as many
+  std::vector<std::string> structure;  // "channels: 2, expected 24": what only other hardware, or a part of it that is not seen, explains
+  bool are_far = false;                // most channels run otherwise, by paths of another kind, or there are three times as many or as few
   bool are_buses_foreign = false;      // no GPU of the log is at a bus id of the topology file
   bool is_explained = false;           // the log itself names what changes rings
 };

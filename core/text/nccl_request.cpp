@@ -339,10 +339,11 @@ Json write_nccl(const NcclAnswer& answer) {
   put(j, "trees", std::move(trees));
   for (const Operation op : kNcclOperations) {
     Json costs = Json::object();
-    for (std::size_t a = 0; a < kAlgorithms; ++a)
-      for (std::size_t p = 0; p < kProtocols; ++p)
-        if (const Decision::Cost& cost = d.costs[static_cast<std::size_t>(op)][a][p]; cost.rate > 0)
-          costs[std::string(name_of(static_cast<nccl::Algorithm>(a))) + "/" + std::string(name_of(static_cast<nccl::Protocol>(p)))] = Json::array({time_json(cost.latency_us), number(six_digits(cost.rate) * 1e9)});
+    for (int i = 0; i < kAlgorithms * kProtocols; ++i)
+      if (const auto [a, p] = std::pair{static_cast<nccl::Algorithm>(i / kProtocols), static_cast<nccl::Protocol>(i % kProtocols)}; d.cost(op, a, p).rate > 0) {
+        const Decision::Cost& cost = d.cost(op, a, p);
+        costs[std::string(name_of(a)) + "/" + std::string(name_of(p))] = Json::array({time_json(cost.latency_us), number(six_digits(cost.rate) * 1e9)});
+      }
     tuning[std::string(name_of(op))] = std::move(costs);
     Json choice = Json::object(), points = Json::array();
     for (const double size : kChoiceSizes)

@@ -436,6 +436,11 @@ const NcclLog::Rank* NcclLog::member(int rank) const {
   return found == members.end() || found->rank != rank ? nullptr : &*found;
 }
 
+bool NcclLog::is_before(int minor) const {
+  const auto own = version.starts_with("2.") ? number_at(version, 2) : std::nullopt;
+  return own && *own < minor;
+}
+
 std::string_view NcclLog::variable(std::string_view name) const {
   for (const auto& [known, value] : environment)
     if (known == name) return value;

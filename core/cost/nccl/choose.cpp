@@ -9,7 +9,6 @@ namespace {
 
 constexpr int kMostThreads = 640, kWarp = 32;
 
-bool is_nvls(Algorithm a) { return a == Algorithm::nvls || a == Algorithm::nvls_tree; }
 
 // NCCL's expectation in its own precision, on which ties hang.
 float expected(const Decision& d, const Release& release, Operation op, Algorithm a, Protocol p, double size) {

@@ -66,7 +66,7 @@ struct Links { std::vector<int> parent; std::vector<std::array<int, 3>> children
 Links tree_of(const Decision& d, const Channel& channel, std::size_t which) {
   Links tree{std::vector<int>(at(d.ranks), -1), std::vector<std::array<int, 3>>(at(d.ranks), {-1, -1, -1})};
   const int nodes = d.nccl_nodes();
-  // To which of its ranks the children of a node connect, by how its own search went (rule 11): a tree's first rank takes both, a
+  // To which of its ranks the children of a node connect, by how its own search went: a tree's first rank takes both, a
   // balanced tree's second one the first child.
   const auto child_end = [&](int node, bool second) {
     const std::vector<int>& own = channel.tree[at(node)];

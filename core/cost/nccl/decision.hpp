@@ -28,6 +28,7 @@ enum class Pattern : unsigned char { ring, tree, balanced_tree, nvls };
 enum class Algorithm : unsigned char { tree, ring, nvls, nvls_tree, pat };  // in the order in which ties are decided
 enum class Protocol : unsigned char { ll, ll128, simple };
 enum class Operation : unsigned char { broadcast, reduce, all_gather, reduce_scatter, all_reduce };
+constexpr bool is_nvls(Algorithm a) { return a == Algorithm::nvls || a == Algorithm::nvls_tree; }
 inline constexpr int kAlgorithms = 5, kProtocols = 3, kOperations = 5;
 inline constexpr int kMostChannels = 64, kMostNvlsHeads = 32;
 
@@ -115,6 +116,7 @@ enum class EdgeKind : unsigned char { loc = 0, nvl = 1, c2c = 3, pci = 4, sys = 
 struct Limit {
   int from = -1, to = -1;    // index in Node::gpus; -1: the NIC
   int nic = -1;              // its dev; -1: between GPUs
+  int part = -1;             // index in Machine::parts of a PCIe link's lower end
   EdgeKind link = EdgeKind::pci;
   GBps rate = 0;             // of the link, one direction; 0: nothing limits
   int uses = 0;              // channels' hops that share it

@@ -28,6 +28,13 @@ std::vector<Hop> hops_of(const System& system, const Graph& graph, std::size_t c
   return hops;
 }
 
+// The end of a PCIe link that is farther from the CPU; -1: it joins no parts that are GPUs or switches.
+int lower_part(const System& system, const Edge& edge) {
+  const Vertex &a = system.vertex(edge.from), &b = system.vertex(edge.to);
+  if (edge.kind != EdgeKind::pci) return -1;
+  return b.kind == VertexKind::cpu || a.kind == VertexKind::gpu || (a.part != nullptr && a.part->above == b.part_index) ? a.part_index : b.part_index;
+}
+
 }  // namespace
 
 Limit limit_of(const System& system, const Graph& graph) {
@@ -54,6 +61,7 @@ Limit limit_of(const System& system, const Graph& graph) {
         limit.from = from.kind == VertexKind::gpu ? gpu(hop.from) : -1;
         limit.to = to.kind == VertexKind::gpu ? gpu(hop.to) : -1;
         limit.nic = from.kind == VertexKind::net ? from.net->dev : to.kind == VertexKind::net ? to.net->dev : -1;
+        limit.part = lower_part(system, system.edge(e));
         limit.link = system.edge(e).kind;
         limit.rate = system.edge(e).rate;
         limit.uses = uses[static_cast<std::size_t>(e)];

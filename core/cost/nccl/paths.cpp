@@ -6,45 +6,55 @@
 namespace wireplan::nccl {
 namespace {
 
-PathType type_of(EdgeKind kind) { return static_cast<PathType>(kind); }
+// How far one link is by itself.
+PathType type_of(const Edge& edge, VertexKind one, VertexKind other) {
+  if (one == VertexKind::pci && other == VertexKind::pci) return PathType::pxb;
+  if (edge.kind == EdgeKind::net) return PathType::loc;
+  if (edge.kind == EdgeKind::pci && (one == VertexKind::cpu || other == VertexKind::cpu)) return PathType::phb;
+  return static_cast<PathType>(edge.kind);
+}
 
-// All paths to `base`, breadth first: fewest hops, and never a slower way to replace one. Through another GPU one hop of NVLink is
-// allowed (NVB).
+// The same link in the other direction; -1: a file names it at one end only.
+int back_of(const System& system, const Edge& edge) {
+  for (const int e : system.vertex(edge.to).edges)
+    if (system.edge(e).to == edge.from && system.edge(e).kind == edge.kind) return e;
+  return -1;
+}
+
+// A GPU in the middle passes on one NVLink from one GPU to another (NVB) and nothing else.
+bool passes_on(const System& system, const Edge& edge, const Path& path) {
+  if (system.vertex(edge.from).kind != VertexKind::gpu) return true;
+  return edge.kind == EdgeKind::nvl && system.vertex(edge.to).kind == VertexKind::gpu && path.edges.size() <= 1;
+}
+
+// All paths to `base`: fewest hops, and never a slower way to replace one.
 void set_paths_to(System& system, int base, bool nvb_disable) {
   std::vector<Path>& to = system.paths[static_cast<std::size_t>(base)];
   to.assign(system.vertices.size(), {});
   to[static_cast<std::size_t>(base)] = {PathType::loc, kLocalRate, {}};
-  std::vector<int> front{base}, next;
-  while (!front.empty()) {
-    next.clear();
-    for (const int at : front)
-      for (const int e : system.vertex(at).edges) {
-        const Edge& edge = system.edge(e);
-        const Path& path = to[static_cast<std::size_t>(at)];
-        const VertexKind here = system.vertex(at).kind, there = system.vertex(edge.to).kind;
-        const GBps rate = std::min(path.rate, edge.rate);
-        if (at != base && here == VertexKind::gpu && (nvb_disable || edge.kind != EdgeKind::nvl || there != VertexKind::gpu || path.edges.size() > 1)) continue;
-        Path& other = to[static_cast<std::size_t>(edge.to)];
-        if (!((other.rate == 0 || other.edges.size() > path.edges.size()) && other.rate < rate)) continue;
-        int back = -1;
-        for (const int r : system.vertex(edge.to).edges)
-          if (system.edge(r).to == at && system.edge(r).kind == edge.kind) {
-            back = r;
-            break;
-          }
-        if (back < 0) continue;  // one-way: a file that names a link at one end only
-        std::vector<int> edges{back};
-        edges.insert(edges.end(), path.edges.begin(), path.edges.end());
-        PathType type = edge.kind == EdgeKind::net ? PathType::loc : type_of(edge.kind);
-        if (here == VertexKind::pci && there == VertexKind::pci) type = PathType::pxb;
-        if (edge.kind == EdgeKind::pci && (here == VertexKind::cpu || there == VertexKind::cpu)) type = PathType::phb;
-        if (here == VertexKind::gpu && path.type == PathType::nvl && type == PathType::nvl && edges.size() > 1) type = PathType::nvb;
-        other.type = std::max(path.type, type);
-        other.rate = rate;
-        other.edges = std::move(edges);
-        if (std::find(next.begin(), next.end(), edge.to) == next.end()) next.push_back(edge.to);
-      }
-    front.swap(next);
+  std::vector<int> reached{base};
+  std::vector<bool> waits(system.vertices.size(), false);
+  for (std::size_t i = 0; i < reached.size(); ++i) {
+    const int here = reached[i];
+    const VertexKind kind = system.vertex(here).kind;
+    const Path& path = to[static_cast<std::size_t>(here)];
+    waits[static_cast<std::size_t>(here)] = false;
+    for (const int e : system.vertex(here).edges) {
+      const Edge& edge = system.edge(e);
+      if (here != base && (!passes_on(system, edge, path) || (nvb_disable && kind == VertexKind::gpu))) continue;
+      Path& longer = to[static_cast<std::size_t>(edge.to)];
+      const GBps rate = std::min(path.rate, edge.rate);
+      const bool is_shortest = longer.rate == 0 || longer.edges.size() > path.edges.size();
+      const int back = is_shortest && rate > longer.rate ? back_of(system, edge) : -1;
+      if (back < 0) continue;
+      longer.rate = rate;
+      longer.type = std::max(path.type, type_of(edge, kind, system.vertex(edge.to).kind));
+      if (kind == VertexKind::gpu && here != base && longer.type == PathType::nvl) longer.type = PathType::nvb;
+      longer.edges = {back};
+      longer.edges.insert(longer.edges.end(), path.edges.begin(), path.edges.end());
+      if (!waits[static_cast<std::size_t>(edge.to)]) reached.push_back(edge.to);
+      waits[static_cast<std::size_t>(edge.to)] = true;
+    }
   }
 }
 

@@ -89,6 +89,14 @@ class Search {
   bool has_two_nvlink_islands() const;
   void double_channels(int compute_capability);
   GBps pcie_rate(int gpu) const;
+  void start(Pattern pattern, int least, int most);
+  template <class Fits>
+  std::size_t first_speed(Fits fits) const;
+  void set_speed(std::size_t speed);
+  bool let_channels_differ();
+  bool let_go_farther();
+  bool go_faster();
+  Graph graph() const;
 
   System& system_;
   const Release& release_;
@@ -108,6 +116,16 @@ class Search {
   bool may_load_back_ = false;                  // GPUs before Ampere, or NVLink to the CPU: a little of the traffic runs against the direction
   unsigned intra_types_ = 0, inter_types_ = 0;  // bit t: some path has type t
   Candidate plan_, best_;
+  // Between what relaxing goes: the nearest and the farthest paths there are.
+  struct Relax {
+    struct Types { PathType near, far; };
+    Types intra{PathType::loc, PathType::sys}, inter{PathType::pix, PathType::sys};
+    int cross_nic = 0;
+    bool same_channels = true;
+  };
+  Relax relax_;
+  const std::vector<GBps>* speeds_ = nullptr;
+  std::size_t speed_ = 0;
 };
 
 // Whether take() may succeed, found without taking and giving back. Only where that leaves no trace: with a share of the traffic running
@@ -122,7 +140,7 @@ bool Search::has_room(const Path& path, GBps rate) const {
 GBps rounded(GBps x) { return static_cast<GBps>(static_cast<std::int64_t>(static_cast<double>(x) + (x < 0 ? -0.5 : 0.5))); }
 
 // Takes `rate` from every edge; false, and `done` steps taken, where one has too little.
-// Intel's host bridges cut P2P into small packets: 6/5 on PCIe of a PHB path between GPUs (rule 4).
+// Intel's host bridges cut P2P into small packets: 6/5 on PCIe of a PHB path from a GPU (rule 4).
 bool Search::take(const Path& path, int start, std::size_t steps, GBps rate, std::size_t& done) {
   const GBps pcie = path.is_charged ? rate * 6 / 5 : rate;
   const auto subtract = [](Edge& edge, GBps amount) { edge.rate = rounded((edge.rate - amount) * 1000) / 1000; };
@@ -487,156 +505,150 @@ void Search::double_channels(int compute_capability) {
   best_.channels = doubled;
 }
 
-Graph Search::run(Pattern pattern, int least, int most) {
+Graph Search::graph() const {
+  const std::size_t count = gpus();
+  Graph g;
+  g.pattern = best_.pattern;
+  g.channels = best_.channels;
+  g.intra = best_.intra;
+  g.inter = best_.inter;
+  g.latency_us = best_.latency;
+  g.intra_type = best_.intra_type;
+  g.inter_type = best_.inter_type;
+  g.cross_nic = best_.cross_nic;
+  g.same_channels = best_.same_channels;
+  g.is_plain_order = best_.is_plain_order;
+  for (std::size_t c = 0; c < static_cast<std::size_t>(best_.channels); ++c) {
+    const auto first = best_.order.begin() + static_cast<std::ptrdiff_t>(c * count);
+    g.order.emplace_back(first, first + static_cast<std::ptrdiff_t>(best_.pattern == Pattern::nvls ? 1 : count));
+    const auto dev = [&](std::size_t end) { return best_.nets[c * 2 + end] < 0 ? 0 : system_.vertex(best_.nets[c * 2 + end]).net->dev; };
+    if (system_.crosses) g.nets.push_back({dev(0), dev(1)});
+  }
+  return g;
+}
+
+// What the search starts from: the nearest paths there are, the fastest speed that a path can have at all.
+void Search::start(Pattern pattern, int least, int most) {
   const int count = static_cast<int>(gpus());
-  const int cc = system_.least_compute_capability();
-  const int cross_nic = system_.nets.size() > 1 && (pattern == Pattern::ring || pattern == Pattern::balanced_tree) ? environment_.cross_nic : 0;
-  const auto range = [&](const std::vector<int>& to, PathType& near, PathType& far) {
-    near = PathType::sys;
-    far = PathType::loc;
+  const auto range = [&](const std::vector<int>& to, Relax::Types& types) {
+    types = {PathType::sys, PathType::loc};
     for (const int a : system_.gpus)
       for (const int b : to)
-        if (a != b) {
-          near = std::min(near, system_.path(a, b).type);
-          far = std::max(far, system_.path(a, b).type);
-        }
+        if (a != b) types = {std::min(types.near, system_.path(a, b).type), std::max(types.far, system_.path(a, b).type)};
   };
-  PathType near_intra = PathType::loc, far_intra = PathType::sys, near_inter = PathType::pix, far_inter = PathType::sys;
-  if (count > 1) range(system_.gpus, near_intra, far_intra);
-  if (system_.crosses) {
-    range(system_.nets, near_inter, far_inter);
-    far_intra = far_inter;
-  }
-  best_.pattern = pattern;
+  if (count > 1) range(system_.gpus, relax_.intra);
+  if (system_.crosses) range(system_.nets, relax_.inter);
+  relax_.cross_nic = system_.nets.size() > 1 && (pattern == Pattern::ring || pattern == Pattern::balanced_tree) ? environment_.cross_nic : 0;
+  relax_.same_channels = pattern != Pattern::nvls;
+  best_.pattern = count == 1 && pattern != Pattern::ring ? Pattern::tree : pattern;
   best_.least = least;
-  best_.most = most;
-  best_.cross_nic = cross_nic == 1 ? 1 : 0;
-  best_.intra_type = near_intra;
-  best_.inter_type = near_inter;
-  const bool same_channels = pattern != Pattern::nvls;
-  best_.same_channels = same_channels;
-  const auto graph = [&] {
-    Graph g;
-    g.pattern = best_.pattern;
-    g.channels = best_.channels;
-    g.intra = best_.intra;
-    g.inter = best_.inter;
-    g.latency_us = best_.latency;
-    g.intra_type = best_.intra_type;
-    g.inter_type = best_.inter_type;
-    g.cross_nic = best_.cross_nic;
-    g.same_channels = best_.same_channels;
-    g.is_plain_order = best_.is_plain_order;
-    for (int c = 0; c < best_.channels; ++c) {
-      const auto at = best_.order.begin() + static_cast<std::ptrdiff_t>(c) * count;
-      g.order.emplace_back(at, at + (best_.pattern == Pattern::nvls ? 1 : count));
-      if (system_.crosses) {
-        const auto dev = [&](int end) {
-          const int net = best_.nets[static_cast<std::size_t>(c * 2 + end)];
-          return net < 0 ? 0 : system_.vertex(net).net->dev;
-        };
-        g.nets.push_back({dev(0), dev(1)});
-      }
-    }
-    return g;
-  };
-  if (pattern == Pattern::nvls && (system_.nvswitch < 0 || cc < 90)) {
-    best_.channels = 0;
-    return graph();
-  }
-  if (pattern == Pattern::nvls) best_.most = std::min(kMostNvlsHeads, count);
-  if (count == 1 && pattern != Pattern::ring) best_.pattern = Pattern::tree;
+  best_.most = pattern == Pattern::nvls ? std::min(kMostNvlsHeads, count) : most;
+  best_.cross_nic = relax_.cross_nic == 1 ? 1 : 0;
+  best_.intra_type = relax_.intra.near;
+  best_.inter_type = relax_.inter.near;
+  best_.same_channels = relax_.same_channels;
   if (!system_.crosses && pattern == Pattern::nvls) best_.least = best_.most;
   if (best_.pattern == Pattern::ring && best_.most >= 2 && best_.least == 1 && has_two_nvlink_islands()) best_.least = 2;
 
-  plan_ = best_;
+  const int cc = system_.least_compute_capability();
   const auto list = std::find_if(release_.speeds.begin(), release_.speeds.end(), [&](const Release::Speeds& s) { return cc >= s.compute_capability; });
-  const std::vector<GBps>& speeds = system_.crosses ? list->inter : list->intra;
-  const std::size_t last = speeds.size() - 1;
+  speeds_ = system_.crosses ? &list->inter : &list->intra;
   GBps total = system_.total;
   if (count > 1 && best_.pattern != Pattern::ring) total = static_cast<GBps>(total * (count * 1.0 / (count - 1)));
-  std::size_t speed = 0;
-  while ((speeds[speed] > system_.most || speeds[speed] * static_cast<GBps>(best_.least) > total) && speed < last) ++speed;
-  plan_.intra = plan_.inter = speeds[speed];
+  plan_ = best_;
+  set_speed(first_speed([&](GBps rate) { return rate <= system_.most && rate * static_cast<GBps>(best_.least) <= total; }));
+}
 
-  // Rule 8: one thing after the other is relaxed until a solution is found; then channels are doubled and speeds raised.
-  std::int64_t in_all = kStepsInAll;
-  bool relaxing = true;
-  while (true) {
-    int steps = plan_.same_channels ? kStepsSameChannels : kSteps;
-    plan_.channels = 0;
-    in_all -= steps;
-    if (relaxing) search_once(steps);
-    else search_channel(steps);
-    bool done = steps == kPerfect || static_cast<GBps>(best_.channels) * best_.inter >= system_.total;
-    if (!done && relaxing) {
-      if (plan_.same_channels && !(system_.vertex(system_.cpus.front()).cpu == CpuClass::amd && plan_.intra_type == PathType::sys)) {
-        plan_.same_channels = false;
-        continue;
-      }
-      plan_.same_channels = same_channels;
-      in_all += steps;
-      if (in_all < 0 && best_.channels > 0) {
-        done = true;
-      } else {
-        if (cc >= 90 && plan_.pattern == Pattern::balanced_tree) {
-          plan_.pattern = Pattern::tree;
-          continue;
-        }
-        plan_.pattern = best_.pattern;
-        const auto farther = [](PathType t) { return static_cast<PathType>(static_cast<int>(t) + 1); };
-        const PathType most_intra = system_.crosses ? plan_.inter_type : far_intra;
-        if (plan_.intra_type < most_intra && (best_.channels == 0 || plan_.intra_type < best_.intra_type)) {
-          plan_.intra_type = farther(plan_.intra_type);
-          if (plan_.intra_type < PathType::dis) continue;
-        }
-        plan_.intra_type = near_intra;
-        if (system_.crosses && plan_.inter_type < far_inter && (best_.channels == 0 || plan_.inter_type < best_.inter_type || plan_.inter_type < PathType::pxn)) {
-          plan_.inter_type = farther(plan_.inter_type);
-          if (plan_.inter_type < PathType::dis) continue;
-        }
-        plan_.inter_type = near_inter;
-        if (cross_nic == 2 && plan_.cross_nic == 0 && (best_.pattern == Pattern::ring || best_.pattern == Pattern::balanced_tree)) {
-          plan_.cross_nic = 2;
-          continue;
-        }
-        plan_.cross_nic = cross_nic == 1 ? 1 : 0;
-        if (speed < last && (best_.channels == 0 || static_cast<double>(speeds[speed + 1] / best_.inter) > .49)) {
-          plan_.inter = plan_.intra = speeds[++speed];
-          continue;
-        }
-      }
-    }
-    if (relaxing) {
-      steps = kPerfect;
-      double_channels(cc);
-      plan_ = best_;
-      speed = 0;
-      while (speeds[speed] > best_.inter && speed < last) ++speed;
-      plan_.intra = plan_.inter = speeds[speed];
-      plan_.least = best_.channels;
-      relaxing = false;
-    }
-    if (steps != 0 && speed > 0) {
-      if (best_.pattern == Pattern::ring) {
-        plan_.intra = plan_.inter = speeds[--speed];
-        continue;
-      }
-      if (best_.pattern == Pattern::nvls && plan_.inter == best_.inter && plan_.inter < plan_.intra * 2) {
-        plan_.least = plan_.most = best_.channels;
-        plan_.inter = speeds[--speed];
-        continue;
-      }
-      if (plan_.intra == best_.intra && plan_.intra < plan_.inter * 2) {
-        plan_.intra = speeds[--speed];
-        continue;
-      }
-    }
-    break;
+// The fastest that fits, else the slowest.
+template <class Fits>
+std::size_t Search::first_speed(Fits fits) const {
+  return static_cast<std::size_t>(std::find_if(speeds_->begin(), speeds_->end() - 1, fits) - speeds_->begin());
+}
+
+void Search::set_speed(std::size_t speed) {
+  speed_ = speed;
+  plan_.intra = plan_.inter = (*speeds_)[speed];
+}
+
+// Channels that differ (not on AMD across sockets).
+bool Search::let_channels_differ() {
+  const bool is_kept = system_.vertex(system_.cpus.front()).cpu == CpuClass::amd && plan_.intra_type == PathType::sys;
+  if (!plan_.same_channels || is_kept) return false;
+  plan_.same_channels = false;
+  return true;
+}
+
+// Rule 8: lets the first thing go farther that still can, and those before it start again. False: there is none.
+bool Search::let_go_farther() {
+  const auto farther = [](PathType& type) {
+    type = static_cast<PathType>(static_cast<int>(type) + 1);
+    return type < PathType::dis;
+  };
+  const bool is_found = best_.channels > 0;
+  plan_.same_channels = relax_.same_channels;
+  if (system_.least_compute_capability() >= 90 && plan_.pattern == Pattern::balanced_tree) {
+    plan_.pattern = Pattern::tree;
+    return true;
   }
+  plan_.pattern = best_.pattern;
+  if (plan_.intra_type < (system_.crosses ? plan_.inter_type : relax_.intra.far) && (!is_found || plan_.intra_type < best_.intra_type) && farther(plan_.intra_type)) return true;
+  plan_.intra_type = relax_.intra.near;
+  if (system_.crosses && plan_.inter_type < relax_.inter.far && (!is_found || plan_.inter_type < std::max(best_.inter_type, PathType::pxn)) && farther(plan_.inter_type)) return true;
+  plan_.inter_type = relax_.inter.near;
+  if (relax_.cross_nic == 2 && plan_.cross_nic == 0 && (best_.pattern == Pattern::ring || best_.pattern == Pattern::balanced_tree)) {
+    plan_.cross_nic = 2;
+    return true;
+  }
+  plan_.cross_nic = relax_.cross_nic == 1 ? 1 : 0;
+  if (speed_ + 1 == speeds_->size() || (is_found && static_cast<double>((*speeds_)[speed_ + 1] / best_.inter) <= .49)) return false;
+  set_speed(speed_ + 1);
+  return true;
+}
+
+// The next higher speed on what was found: rings as a whole, of trees the links inside the node, of NVLS those to the NICs.
+bool Search::go_faster() {
+  if (speed_ == 0) return false;
+  const GBps next = (*speeds_)[speed_ - 1];
+  if (best_.pattern == Pattern::ring) {
+    plan_.intra = plan_.inter = next;
+  } else if (best_.pattern == Pattern::nvls && plan_.inter == best_.inter && plan_.inter < plan_.intra * 2) {
+    plan_.least = plan_.most = best_.channels;
+    plan_.inter = next;
+  } else if (plan_.intra == best_.intra && plan_.intra < plan_.inter * 2) {
+    plan_.intra = next;
+  } else {
+    return false;
+  }
+  --speed_;
+  return true;
+}
+
+Graph Search::run(Pattern pattern, int least, int most) {
+  best_.pattern = pattern;
+  if (pattern == Pattern::nvls && (system_.nvswitch < 0 || system_.least_compute_capability() < 90)) return graph();
+  start(pattern, least, most);
+  const auto steps_of_try = [&] {
+    plan_.channels = 0;
+    return plan_.same_channels ? kStepsSameChannels : kSteps;
+  };
+  std::int64_t in_all = kStepsInAll;
+  while (true) {
+    int steps = steps_of_try();
+    in_all -= steps;
+    search_once(steps);
+    if (steps == kPerfect || static_cast<GBps>(best_.channels) * best_.inter >= system_.total) break;
+    if (let_channels_differ()) continue;
+    in_all += steps;
+    if ((in_all < 0 && best_.channels > 0) || !let_go_farther()) break;
+  }
+  double_channels(system_.least_compute_capability());
+  plan_ = best_;
+  plan_.least = best_.channels;
+  set_speed(first_speed([&](GBps rate) { return rate <= best_.inter; }));
+  for (int steps = kPerfect; steps != 0 && go_faster();) search_channel(steps = steps_of_try());
 
   if (best_.channels == 0 && best_.pattern != Pattern::nvls) {  // rule 14
-    for (int g = 0; g < count; ++g) best_.order[static_cast<std::size_t>(g)] = g;
+    for (std::size_t g = 0; g < gpus(); ++g) best_.order[g] = static_cast<int>(g);
     best_.nets[0] = best_.nets[1] = -1;
     best_.intra = best_.inter = 0.1f;
     best_.intra_type = best_.inter_type = PathType::sys;

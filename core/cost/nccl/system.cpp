@@ -79,6 +79,7 @@ class Builder {
       const VertexKind kind = part.kind == PartKind::gpu ? VertexKind::gpu : part.kind == PartKind::nic ? VertexKind::nic : VertexKind::pci;
       const int v = add(kind, host);
       system_.vertex(v).part = &part;
+      system_.vertex(v).part_index = p;
       system_.vertex(v).device = part.device;
       vertex_of_.back()[static_cast<std::size_t>(p)] = v;
       if (kind == VertexKind::gpu) {

@@ -21,6 +21,7 @@ struct Vertex {
   int host = 0;
   std::vector<int> edges{};  // indices in System::edges, the order NCCL walks them in: by rate, PCIe upwards last
   const Machine::Part* part = nullptr;  // GPU, switch
+  int part_index = -1;                  // of it in Machine::parts
   const Machine::Net* net = nullptr;
   CpuClass cpu = CpuClass::unknown;
   std::uint64_t device = 0;  // switch

@@ -9,8 +9,6 @@ namespace {
 std::size_t index(Algorithm a) { return static_cast<std::size_t>(a); }
 std::size_t index(Protocol p) { return static_cast<std::size_t>(p); }
 
-bool is_nvls(Algorithm a) { return a == Algorithm::nvls || a == Algorithm::nvls_tree; }
-
 // Latency and rate of one operation by one algorithm and protocol. Rates are those of the call's own bytes, GB/s; latencies µs.
 class CostModel {
  public:
@@ -31,6 +29,7 @@ class CostModel {
   int ring_steps() const { return reduces_all() ? 2 * (d_.ranks - 1) : splits() ? d_.ranks - 1 : d_.ranks; }
   double planned() const { return graph_.channels * static_cast<double>(nodes_ <= 2 ? graph_.intra : graph_.inter); }
 
+  double ll_most() const;
   double ring_rate() const;
   double tree_rate() const;
   double nvls_rate() const;
@@ -55,7 +54,7 @@ class CostModel {
 
 bool CostModel::has(const Environment& environment) const {
   const bool can = algorithm_ == Algorithm::ring || (reduces_all() && algorithm_ != Algorithm::pat) ||
-                   (splits() && (algorithm_ == Algorithm::pat || (algorithm_ == Algorithm::nvls && is_inside())));  // across nodes NVLS splits by SHARP alone
+                   (splits() && (algorithm_ == Algorithm::pat || algorithm_ == Algorithm::nvls));
   if (!can || (algorithm_ >= Algorithm::nvls && protocol_ != Protocol::simple)) return false;
   if (is_nvls(algorithm_) && (graph_.channels < (release_.nvls_is_pipelined ? 2 : 1) || is_inside() != (algorithm_ == Algorithm::nvls))) return false;
   if (algorithm_ == Algorithm::pat && (d_.least_compute_capability < 60 || nodes_ != d_.ranks)) return false;
@@ -79,15 +78,11 @@ double CostModel::rate() const {
 }
 
 // On one node the GPU limits LL, across nodes the CPU (the rows of Volta and Ampere stand for Intel and AMD there).
-double ll_most(const Decision& d, const Release& release) {
-  const int nodes = d.nccl_nodes();
-  const std::size_t row = nodes == 1 ? generation_of(d.least_compute_capability) : d.cpu == CpuClass::amd ? 1 : 0;
-  return release.ll_most[row][static_cast<std::size_t>(std::min(nodes, 3) - 1)];
-}
+double CostModel::ll_most() const { return at(release_.ll_most[is_inside() ? generation_ : d_.cpu == CpuClass::amd ? 1 : 0]); }
 
 double CostModel::ring_rate() const {
   double bus = planned();
-  if (protocol_ == Protocol::ll) bus = std::min(bus * release_.ring_ll, ll_most(d_, release_));
+  if (protocol_ == Protocol::ll) bus = std::min(bus * release_.ring_ll, ll_most());
   if (protocol_ == Protocol::ll128) bus = std::min(bus * release_.ring_ll128, graph_.channels * at(release_.ring_ll128_most));
   return bus * d_.ranks / ring_steps();
 }
@@ -95,13 +90,13 @@ double CostModel::ring_rate() const {
 // Up and down again: every byte passes twice.
 double CostModel::tree_rate() const {
   double bus = std::min(planned() * release_.tree, graph_.channels * at(release_.tree_most));
-  if (protocol_ == Protocol::ll) bus = std::min(bus * release_.tree_ll, ll_most(d_, release_));
+  if (protocol_ == Protocol::ll) bus = std::min(bus * release_.tree_ll, ll_most());
   if (protocol_ == Protocol::ll128) bus = std::min(bus * release_.tree_ll128[is_inside() ? 0 : 1], graph_.channels * at(release_.tree_ll128_most));
   if (graph_.pattern == Pattern::tree) bus *= release_.unbalanced_tree;
   return bus / 2;
 }
 
-// Rule 16.
+// [nccl-tuning]: what the NVLinks of a node or its NICs pass on, the slower of both; the first channel is spent on filling the pipe.
 double CostModel::nvls_rate() const {
   const double efficiency = release_.nvls_efficiency[generation_], own = (per_node_ - 1) / per_node_;  // of a split call its own part stays
   const double intra = static_cast<double>(graph_.intra), inter = static_cast<double>(graph_.inter);
@@ -166,7 +161,7 @@ void tune(Decision& d, const Release& release, const Environment& environment) {
         const Algorithm algorithm = static_cast<Algorithm>(a);
         const Protocol protocol = static_cast<Protocol>(p);
         const CostModel model(d, release, op, algorithm, protocol);
-        // NCCL holds them so.
+        // As floats: ties hang on their rounding.
         if (model.has(environment)) d.cost(op, algorithm, protocol) = {static_cast<float>(model.latency()), static_cast<float>(model.rate())};
       }
 }

@@ -113,9 +113,13 @@ TEST_CASE("host memory: no common switch, or no P2P at all") {
   const NcclFinding f = raised(found("l40s-8x-spr"), "host-memory");
   CHECK(says(f.text, "all 28 pairs of GPUs (such as 0 and 1) go through host memory"));
   CHECK(says(f.remedy, "the plan stays at 20 GB/s"));
-  CHECK(says(raised(found("l40s-8x-spr", {{"p2p", "none"}}), "host-memory").text, "The driver does not let all 28 pairs"));
+  CHECK(says(raised(found("l40s-8x-spr", {{"p2p", "none"}}), "host-memory").text, "The driver lets no pair of GPUs reach each other's memory"));
   CHECK(says(raised(found("rtx-a6000-4x-amd", {{"p2p", "none"}}), "host-memory").text, "plans 2 x 12 GB/s"));
 
+  // 0-3 and 1-2 are refused.
+  const std::string some = raised(found("rtx-a6000-4x-amd", {{"p2p", "1110/1101/1011/0111"}}), "p2p-of-pairs").text;
+  CHECK(says(some, "4 of 6 pairs"));
+  CHECK(says(some, "besides 2 that the driver refuses"));
   CHECK_FALSE(raises("l40s-8x-spr-sw2", "host-memory", {{"gpus", {0, 1}}}));                   // below one switch
   CHECK_FALSE(raises("l40s-8x-spr-sw2", "host-memory", {{"p2p", "none"}}));                    // uplink-twice says it
   CHECK_FALSE(raises("l40s-8x-spr", "host-memory", {{"env", {{"NCCL_P2P_LEVEL", "SYS"}}}}));
@@ -130,6 +134,8 @@ TEST_CASE("nothing left: NCCL_ALGO and NCCL_PROTO may rule out all there is") {
   CHECK(says(pat.front().text, "NCCL_ALGO leaves no algorithm for any operation"));
   CHECK(says(raised(found("hgx-h100", {{"env", {{"NCCL_ALGO", "Tree"}}}}), "nothing-left").text, "for broadcast, reduce, all_gather, reduce_scatter:"));
   CHECK(says(raised(found("hgx-h100", {{"env", {{"NCCL_ALGO", "allreduce:NVLS"}, {"NCCL_PROTO", "LL"}}}}), "nothing-left").text, "NCCL_ALGO and NCCL_PROTO leave no algorithm for all_reduce:"));
+  // Ring is allowed; it has no protocol left.
+  CHECK(says(raised(found("hgx-h100", {{"env", {{"NCCL_ALGO", "Ring"}, {"NCCL_PROTO", "^LL,LL128,Simple"}}}}), "nothing-left").remedy, "add Simple to NCCL_PROTO"));
   for (const NcclFinding& f : found("mining-8x-x1", {{"env", {{"NCCL_ALGO", "PAT"}}}})) CHECK_FALSE(says(f.text, "Simple"));
 
   CHECK_FALSE(raises("hgx-h100", "nothing-left", {{"env", {{"NCCL_ALGO", "Ring"}}}}));
@@ -140,6 +146,7 @@ TEST_CASE("a limit on channels that does not hold") {
   const NcclFinding f = raised(found("hgx-h100", {{"env", {{"NCCL_MAX_NCHANNELS", "3"}, {"NCCL_MIN_NCHANNELS", "12"}}}}), "no-limit");
   CHECK(says(f.text, "NCCL_MAX_NCHANNELS=3 does not hold: NCCL_MIN_NCHANNELS=12 is applied after it, so 12 channels run"));
   CHECK(says(raised(found("hgx-h100", {{"nccl", "2.27.3"}, {"env", {{"NCCL_MAX_NCHANNELS", "4"}}}}), "no-limit").text, "NVLS has more, and NCCL 2.27.3 gives rings as many, so 16 channels run"));
+  CHECK(says(raised(found("hgx-h100", {{"nccl", "2.27.3"}, {"env", {{"NCCL_MAX_NCHANNELS", "4"}, {"NCCL_MIN_NCHANNELS", "8"}}}}), "no-limit").text, "NVLS has more"));
   CHECK_FALSE(raises("hgx-h100", "no-limit", {{"env", {{"NCCL_MAX_NCHANNELS", "4"}}}}));
 }
 
@@ -271,10 +278,12 @@ TEST_CASE("an ordinary machine has nothing to be said of") {
   CHECK(found("hgx-h100").empty());
 }
 
-TEST_CASE("warnings come first, and every finding has text and remedy") {
+TEST_CASE("the most serious come first, and every finding has text and remedy") {
   for (const char* topology : {"h100-nvl-8x", "a100-pcie-8x-nv12", "azure-ncv4-nolink", "l40s-8x-spr-sw2-nic", "mining-8x-x1"}) {
     DYNAMIC_SECTION(topology) {
-      const auto list = found(topology, {{"nodes", std::string_view(topology) == "l40s-8x-spr-sw2-nic" ? 4 : 1}});
+      const auto list = found(topology, {{"nodes", std::string_view(topology) == "l40s-8x-spr-sw2-nic" ? 4 : 1}, {"env", {{"NCCL_ALGO", "Tree"}}}});
+      CHECK(list.front().severity == Severity::error);
+      CHECK(list.back().severity < Severity::error);
       REQUIRE_FALSE(list.empty());
       CHECK(std::is_sorted(list.begin(), list.end(), [](const NcclFinding& a, const NcclFinding& b) { return a.severity > b.severity; }));
       for (const NcclFinding& f : list) {

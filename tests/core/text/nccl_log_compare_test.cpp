@@ -274,7 +274,15 @@ TEST_CASE("a comparison as text and JSON", "[text][nccl]") {
   CHECK(dump_json_compact(j.at("lines")[1]) == R"({"what":"ring of channel 16","log":"0 1 2 3 4 5 6 7","expected":"0 1 2 3 4 5 6 7","agrees":true,"note":""})");
 }
 
-TEST_CASE("logs that contradict themselves are compared in time and never crash", "[text][nccl]") {
+TEST_CASE("a log with more than is compared says so", "[text][nccl]") {
+  std::string text = members({0, 1});
+  for (int i = 0; i < 4000; ++i) text += info(0, "AllReduce: " + std::to_string(1024 * (i + 1)) + " Bytes -> Algo " + (i % 2 == 0 ? "RING" : "TREE") + " proto LL channel{Lo..Hi}={0..1}");
+  const NcclBesideLog both = beside("hgx-h100.xml", log_of(text));
+  CHECK(both.comparison.lines.size() <= 1001);
+  CHECK(has_note(both, "more of connections and choices than is compared"));
+}
+
+TEST_CASE("logs that contradict themselves never crash", "[text][nccl]") {
   const std::string good = file_text(kData + "logs/nccl-1189.log") + file_text(kData + "logs/nccl-1357.log");
   std::mt19937 random(9);
   Json request = Json::object();
