@@ -5,6 +5,7 @@
 #include "core/text/nccl_compare.hpp"
 #include "core/text/nccl_request.hpp"
 #include "core/text/render_nccl.hpp"
+#include "core/text/render_nccl_log.hpp"
 #include "native/files.hpp"
 #include "native/output.hpp"
 #include "native/topology_command.hpp"

@@ -5,6 +5,8 @@
 #include "core/base/format.hpp"
 #include "core/text/answer_json.hpp"
 #include "core/text/log_text.hpp"
+#include "core/text/render_nccl.hpp"
+#include "core/text/render_nccl_log.hpp"
 #include "core/text/sheet.hpp"
 
 namespace wireplan {
@@ -13,12 +15,6 @@ namespace {
 // NCCL's numbers of patterns.
 const char* kind_of(const NcclLog::Graph& g) { return g.pattern == 4 ? "ring" : g.pattern == 5 ? "nvls" : "tree"; }
 const char* pattern_of(const NcclLog::Graph& g) { return g.pattern == 1 ? "balanced-tree" : kind_of(g); }
-
-std::string list_text(const std::vector<int>& list) {
-  std::string text;
-  for (const int n : list) text += (text.empty() ? "" : " ") + std::to_string(n);
-  return text;
-}
 
 Json write_graph(const NcclLog::Graph& g) {
   Json j = Json::object();
@@ -135,7 +131,7 @@ std::string render_nccl_log(const NcclLog& log, const NcclLogComparison* compari
   for (const auto& g : log.graphs)
     facts.push_back(std::string(pattern_of(g)) + ": " + std::to_string(g.channels) + " channels at " + format_exact(g.intra) + " GB/s by " + g.intra_type +
                     (g.inter_type.empty() ? "" : ", to the network " + format_exact(g.inter) + " GB/s by " + g.inter_type));
-  for (std::size_t i = 0; i < log.rings.size() && i < 8; ++i) facts.push_back("ring of channels " + list_text(log.rings[i].channels) + ": " + list_text(log.rings[i].order));
+  for (std::size_t i = 0; i < log.rings.size() && i < 8; ++i) facts.push_back("ring of channels " + ranks_text(log.rings[i].channels) + ": " + ranks_text(log.rings[i].order));
   sheet.list(facts);
   if (comparison != nullptr) add_log_comparison(sheet, *comparison);
   if (!log.transports.empty()) {

@@ -7,7 +7,7 @@
 namespace wireplan {
 namespace {
 
-constexpr std::size_t kMostSpeakers = 200'000, kLongestName = 255;
+constexpr std::size_t kMostSpeakers = 200'000;
 
 std::string joined(std::initializer_list<std::string_view> parts) {
   std::string text;
@@ -25,60 +25,6 @@ int stated_size(std::string_view text) {
 
 }  // namespace
 
-std::string_view behind(std::string_view text, std::string_view key) {
-  const std::size_t found = text.find(key);
-  return found == std::string_view::npos ? std::string_view() : text.substr(found + key.size());
-}
-
-std::string_view first_word(std::string_view text) {
-  const auto start = text.find_first_not_of(' ');
-  if (start == std::string_view::npos) return {};
-  text.remove_prefix(start);
-  return text.substr(0, text.find(' '));
-}
-
-std::optional<NcclMessage> nccl_message_of(std::string_view line) {
-  const std::size_t start = message_start(line);
-  if (start == std::string_view::npos) return std::nullopt;
-  NcclMessage m;
-  m.is_warning = contains(line, "NCCL WARN");
-  m.text = behind(line, m.is_warning ? "NCCL WARN" : contains(line, "NCCL INFO") ? "NCCL INFO" : "NCCL ");
-  if (message_start(m.text) != std::string_view::npos) return std::nullopt;
-  while (m.text.starts_with(' ')) m.text.remove_prefix(1);
-  std::string_view word = first_word(line.substr(start));
-  // What launchers write in front: "[1,0]<stdout>:host:pid:tid", "[default0]:host:pid:tid".
-  for (const char mark : {'>', ']'})
-    if (const std::size_t end = word.rfind(mark); end != std::string_view::npos && end + 1 < word.size() && word[end + 1] == ':') word.remove_prefix(end + 2);
-  const std::size_t tid = word.rfind(':'), pid = tid == std::string_view::npos || tid == 0 ? tid : word.rfind(':', tid - 1);
-  if (pid != std::string_view::npos && word.size() <= kLongestName) {
-    m.host = word.substr(0, pid);
-    m.process = word.substr(0, tid);
-    m.thread = word;
-  }
-  return m;
-}
-
-std::optional<int> nccl_rank_of(std::string_view text) {
-  if (text == "-1") return -1;
-  const auto n = whole_number(text);
-  return n && *n < kMostNcclLogRanks ? std::optional<int>(static_cast<int>(*n)) : std::nullopt;
-}
-
-std::optional<NcclRingLine> nccl_ring_of(std::string_view text) {
-  if (!text.starts_with("Channel ") || contains(text, "->") || contains(text, "via")) return std::nullopt;
-  const auto channel = number_at(text, 8);
-  const std::size_t colon = text.find(':');
-  if (!channel || *channel >= kMostNcclLogChannels || colon == std::string_view::npos) return std::nullopt;
-  NcclRingLine ring{static_cast<int>(*channel), {}};
-  for (const std::string_view word : words_of(text.substr(colon + 1))) {
-    const auto rank = nccl_rank_of(word);
-    if (!rank || *rank < 0) return std::nullopt;
-    ring.order.push_back(*rank);
-  }
-  if (ring.order.empty()) return std::nullopt;
-  return ring;
-}
-
 NcclCommunicators::Speaker* NcclCommunicators::speaker(std::string_view name, bool adds) {
   if (name.empty()) return nullptr;
   const auto known = speaker_index_.find(name);
@@ -95,34 +41,34 @@ NcclCommunicators::Statement NcclCommunicators::statement_of(const NcclMessage& 
   const std::string size = std::to_string(ranks);
   const std::string_view parent = behind(m.text, " parent ");
   const std::string_view id = parent.empty() ? word_behind("commId ") : "";
-  const std::string address = joined({m.process, " ", word_behind("comm "), " ", size}), done = joined({address, " done"});
+  const std::string address = joined({m.process, " ", word_behind("comm "), " ", size});
   const bool is_complete = contains(m.text, "COMPLETE"), is_start = contains(m.text, "Init START");
-  const auto known = ids_.find(address);
-  const bool is_first = known == ids_.end() || is_start || (is_complete && ids_.contains(done));
+  const auto known = known_.find(address);
+  const bool is_first = known == known_.end() || is_start || (is_complete && complete_.contains(address));
   Statement s;
   s.is_late = is_first && is_complete;
   // Every one is known by its commId, and so is one that was counted before its commId came.
   std::string key = joined({"commId ", id, " ", size});
   if (is_first && id.empty()) {
     const std::string_view split = parent.substr(0, std::min<std::size_t>(parent.find(" key"), 80));
-    const auto occurrence = [&] { return std::to_string(ids_[joined({"rank ", word_behind(" rank "), " ", size})]++); };
+    const auto occurrence = [&] { return std::to_string(occurrences_[joined({"rank ", word_behind(" rank "), " ", size})]++); };
     key = parent.empty() ? joined({"number ", occurrence(), " ", size}) : joined({"split", behind(split, " "), " ", size});
   }
   if (is_first) {
-    const auto [at, is_new] = ids_.emplace(std::move(key), static_cast<int>(all_.size()));
+    const auto [at, is_new] = known_.emplace(std::move(key), static_cast<int>(all_.size()));
     if (is_new) all_.push_back({ranks, 0, -1, std::string(id)});
-    s.communicator = ids_[address] = at->second;
+    s.communicator = known_[address] = at->second;
   } else {
     s.communicator = known->second;
     Communicator& c = all_[static_cast<std::size_t>(s.communicator)];
     if (!id.empty() && c.id.empty() && c.same_as < 0) {
-      const auto [at, is_new] = ids_.emplace(std::move(key), s.communicator);
+      const auto [at, is_new] = known_.emplace(std::move(key), s.communicator);
       if (is_new) c.id = id;
       else c.same_as = at->second;
     }
   }
-  if (is_start) ids_.erase(done);
-  if (is_complete) ids_.emplace(done, 0);
+  if (is_start) complete_.erase(address);
+  if (is_complete) complete_.insert(address);
   return s;
 }
 

@@ -3,35 +3,14 @@
 #pragma once
 
 #include <map>
-#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/text/nccl_log_lines.hpp"
+
 namespace wireplan {
-
-// What stands behind the first `key`; "" where it is not.
-std::string_view behind(std::string_view text, std::string_view key);
-std::string_view first_word(std::string_view text);
-
-// A line "host:pid:tid [0] NCCL INFO text".
-struct NcclMessage {
-  std::string_view thread, process, host, text;  // "host:pid:tid", "host:pid", "host"; "" where the line does not say
-  bool is_warning = false;
-};
-// Nothing for other lines, and for lines into which two processes wrote at once: neither message is whole.
-std::optional<NcclMessage> nccl_message_of(std::string_view line);
-
-// "Channel 00/16 : 0 1 2 3", before 2.5 "Channel 00 :    0   1": channel and ranks.
-struct NcclRingLine {
-  int channel = 0;
-  std::vector<int> order;
-};
-std::optional<NcclRingLine> nccl_ring_of(std::string_view text);
-
-// A rank, or -1; nothing for anything else. Ranks are below 100,000, channels below 64.
-std::optional<int> nccl_rank_of(std::string_view text);
-inline constexpr int kMostNcclLogRanks = 100'000, kMostNcclLogChannels = 64;
 
 class NcclCommunicators {
  public:
@@ -72,7 +51,10 @@ class NcclCommunicators {
   Statement statement_of(const NcclMessage& m, int ranks);
 
   std::vector<Communicator> all_;
-  Index ids_, speaker_index_;
+  Index known_;           // by address in the process, and by what others know it by: index in `all_`
+  Index occurrences_;     // how often a rank was in a communicator of a size that nothing names
+  std::set<std::string, std::less<>> complete_;  // addresses whose communicator is complete
+  Index speaker_index_;
   std::vector<Speaker> speakers_;
   std::vector<Statement> statements_;
   std::size_t next_ = 0;

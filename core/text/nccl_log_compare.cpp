@@ -6,7 +6,7 @@
 #include "core/base/format.hpp"
 #include "core/text/log_text.hpp"
 #include "core/text/nccl_log_causes.hpp"
-#include "core/text/nccl_log_communicators.hpp"
+#include "core/text/nccl_log_lines.hpp"
 #include "core/text/nccl_log_verdict.hpp"
 #include "core/text/render_nccl.hpp"
 
@@ -17,11 +17,7 @@ constexpr std::size_t kMostRanksShown = 64, kMostPairsShown = 12, kMostLines = 1
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-std::string list_text(const std::vector<int>& list) {
-  std::string text;
-  for (std::size_t i = 0; i < list.size() && i < kMostRanksShown; ++i) text += (i > 0 ? " " : "") + std::to_string(list[i]);
-  return text + (list.size() > kMostRanksShown ? " …" : "");
-}
+std::string shown_ranks(const std::vector<int>& list) { return ranks_text(list, kMostRanksShown); }
 
 // "0-7, 9": sorted numbers.
 std::string ranges_text(const std::vector<int>& sorted) {
@@ -240,7 +236,7 @@ class Comparing {
       std::vector<int> expected;
       if (c < g.order.size())
         for (const int position : g.order[c]) expected.push_back(ranks_of_node_[at(node)][at(position)]);
-      add(all, static_cast<int>(c), {list_text(logged.order[c]), list_text(expected), "", logged.order[c] == expected});
+      add(all, static_cast<int>(c), {shown_ranks(logged.order[c]), shown_ranks(expected), "", logged.order[c] == expected});
     }
     lines_of(name, all, graph_channels_);
   }
@@ -252,10 +248,10 @@ class Comparing {
       if (told[at(c)] == nullptr) continue;
       const std::vector<int>& logged = *told[at(c)];
       most_channels_ = c + 1;
-      Told t{list_text(logged), "", "", false};
+      Told t{shown_ranks(logged), "", "", false};
       const auto is_like = [&](int other) { return expected[at(other)] != nullptr && rotated_to(*expected[at(other)], logged.front()) == logged; };
       if (expected[at(c)] != nullptr) {
-        t.expected = list_text(*expected[at(c)]);
+        t.expected = shown_ranks(*expected[at(c)]);
         t.agrees = is_like(c);
         if (t.agrees && logged != *expected[at(c)]) t.note = "the same ring, told from another rank";
         for (int other = 0; other < kMostNcclLogChannels && !t.agrees && t.note.empty(); ++other)
@@ -284,7 +280,7 @@ class Comparing {
         decided.push_back((*expected[at(c)])[r]);
         if (decided.back() != parent && note.empty()) note = "first at rank " + std::to_string(r);
       }
-      add(all, c, {"parents of ranks " + ranges_text(ranks) + ": " + list_text(logged), list_text(decided), note, logged == decided});
+      add(all, c, {"parents of ranks " + ranges_text(ranks) + ": " + shown_ranks(logged), shown_ranks(decided), note, logged == decided});
     }
     lines_of("tree", all, trees_);
   }
@@ -396,52 +392,5 @@ std::size_t NcclLogComparison::differ() const {
 }
 
 NcclLogComparison compare_with_log(const NcclLog& log, const NcclAnswer& answer, std::vector<Note> notes) { return Comparing(log, answer).run(std::move(notes)); }
-
-Json write_log_comparison(const NcclLogComparison& comparison) {
-  Json j = Json::object(), lines = Json::array(), notes = Json::array();
-  for (const NcclLogLine& l : comparison.lines) {
-    Json one = Json::object();
-    put(one, "what", l.what);
-    put(one, "log", l.log);
-    put(one, "expected", l.expected);
-    put(one, "agrees", l.agrees);
-    put(one, "note", l.note + (l.note.empty() || l.cause.empty() ? "" : "; ") + l.cause);
-    lines.push_back(std::move(one));
-  }
-  for (const Note& n : comparison.notes) notes.push_back(n.text);
-  const std::size_t differ = comparison.differ();
-  put(j, "verdict", comparison.verdict);
-  put(j, "other_machine", comparison.is_other_machine);
-  put(j, "lines", std::move(lines));
-  put(j, "agree", static_cast<int>(comparison.lines.size() - differ));
-  put(j, "differ", static_cast<int>(differ));
-  put(j, "notes", std::move(notes));
-  return j;
-}
-
-void add_log_comparison(Sheet& sheet, const NcclLogComparison& comparison) {
-  sheet.heading("Beside the log");
-  sheet.paragraph(comparison.verdict + (comparison.is_other_machine && comparison.lines.size() > 1 ? ". Line by line: --json." : "."));
-  std::vector<std::string> items;
-  std::string likely;
-  for (const NcclLogLine& l : comparison.lines) {
-    if (comparison.is_other_machine) break;
-    std::string text = l.what + ": ";
-    if (l.agrees) text += "agrees, " + l.log;
-    else text += "differs: log says " + l.log + ", expected " + l.expected;
-    if (!l.note.empty()) text += "; " + l.note;
-    // The verdict ends with the likely cause.
-    const std::size_t named = l.cause.find("cause: ");
-    if (named != std::string::npos && comparison.verdict.ends_with(l.cause.substr(named))) likely = "cause as for " + l.what;
-    else if (!l.cause.empty() && l.cause != likely) text += "; " + l.cause;
-    items.push_back(std::move(text));
-  }
-  sheet.list(items);
-  items.clear();
-  for (const Note& n : comparison.notes) items.push_back(n.text);
-  if (items.empty()) return;
-  sheet.heading("Taken from the log");
-  sheet.list(items);
-}
 
 }  // namespace wireplan

@@ -6,7 +6,6 @@
 
 #include "core/text/nccl_log.hpp"
 #include "core/text/nccl_request.hpp"
-#include "core/text/sheet.hpp"
 
 namespace wireplan {
 
@@ -39,9 +38,5 @@ struct NcclBesideLog {
   NcclLogComparison comparison;
 };
 Result<NcclBesideLog> asked_nccl_beside_log(const Json& request, const NcclLog& log, const Presets& presets);
-
-// {"verdict", "other_machine", "lines": [{"what", "log", "expected", "agrees", "note"}], "agree", "differ", "notes"}
-Json write_log_comparison(const NcclLogComparison& comparison);
-void add_log_comparison(Sheet& sheet, const NcclLogComparison& comparison);
 
 }  // namespace wireplan

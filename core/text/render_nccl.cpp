@@ -6,6 +6,7 @@
 
 #include "core/base/format.hpp"
 #include "core/text/capture.hpp"
+#include "core/text/render_nccl_log.hpp"
 #include "core/text/sheet.hpp"
 
 namespace wireplan {
@@ -17,12 +18,6 @@ constexpr std::size_t kMostMatrix = 16;
 constexpr int kMostChannelLines = 64, kMostTreeRanks = 16, kMostRanksInLine = 64;
 
 std::string two_digits(int n) { return (n < 10 ? "0" : "") + std::to_string(n); }
-
-std::string joined(const std::vector<int>& list) {
-  std::string text;
-  for (const int n : list) text += (text.empty() ? "" : " ") + std::to_string(n);
-  return text;
-}
 
 // NCCL's lines are as long as there are channels or GPUs: broken before a whole item, `between` two of them.
 std::string folded(std::string line, std::string_view between) {
@@ -280,10 +275,16 @@ std::string nccl_limit_text(const nccl::Node& node) {
   return node.ring_limit.rate > 0 ? "What limits the rings: the " + nccl_limit_link(node) + "." : "";
 }
 
+std::string ranks_text(const std::vector<int>& ranks, std::size_t most) {
+  std::string text;
+  for (std::size_t i = 0; i < ranks.size() && i < most; ++i) text += (i > 0 ? " " : "") + std::to_string(ranks[i]);
+  return text + (ranks.size() > most ? " …" : "");
+}
+
 std::vector<std::string> nccl_channel_lines(const Decision& d) {
   std::vector<std::string> lines(static_cast<std::size_t>(d.channels));
   for (const Ring& ring : d.rings)
-    for (const int c : ring.channels) lines[static_cast<std::size_t>(c)] = "Channel " + two_digits(c) + "/" + two_digits(d.channels) + " : " + joined(ring.order);
+    for (const int c : ring.channels) lines[static_cast<std::size_t>(c)] = "Channel " + two_digits(c) + "/" + two_digits(d.channels) + " : " + ranks_text(ring.order);
   if (lines.size() > static_cast<std::size_t>(kMostChannelLines)) lines.resize(static_cast<std::size_t>(kMostChannelLines));
   return lines;
 }

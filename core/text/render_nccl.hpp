@@ -12,6 +12,8 @@ namespace wireplan {
 // CSV: a line for each operation and size. `comparison`: the same machine's log beside it, said behind the summary.
 std::string render_nccl(const NcclAnswer& answer, RenderFormat format, const NcclLogComparison* comparison = nullptr);
 
+// "0 1 2 3", of more than `most` "0 1 2 …".
+std::string ranks_text(const std::vector<int>& ranks, std::size_t most = static_cast<std::size_t>(-1));
 // "Channel 00/24 : 0 1 2 3": rings as NCCL prints them, in order of channels.
 std::vector<std::string> nccl_channel_lines(const nccl::Decision& decision);
 // "Trees [0] 1/-1/-1->0->-1 [1] …": of one rank.

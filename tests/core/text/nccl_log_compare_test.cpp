@@ -7,6 +7,7 @@
 #include "core/text/import_nccl_log.hpp"
 #include "core/text/plan_json.hpp"
 #include "core/text/render_nccl.hpp"
+#include "core/text/render_nccl_log.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/plans.hpp"
 
