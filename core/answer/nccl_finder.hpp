@@ -24,6 +24,7 @@ class NcclFinder {
   void find_no_graph();
   void find_unknown_speeds();
   void find_narrow_slots();
+  void find_missing_nvlinks();
   void find_islands();
   void find_far_cpus();
   void find_no_p2p();
@@ -34,6 +35,7 @@ class NcclFinder {
   void find_no_gpudirect();
   void find_shared_nics();
   void find_idle_nics();
+  void find_narrow_nics();
   void find_slow_network();
   // nccl_findings_choice.cpp
   void find_nothing_left();
@@ -42,6 +44,8 @@ class NcclFinder {
   void find_channel_limits();
   void find_variables();
 
+  // GPUs joined by NVLink may not use it, since P2P is off.
+  bool loses_nvlink() const;
   // The PCIe link or link between CPUs that limits the rings of a node on one host.
   std::optional<NcclLink> limiting_link(const nccl::Node& node) const;
   bool is_inside() const { return decision_.nccl_nodes() == 1; }  // all ranks in one node: NICs play no part

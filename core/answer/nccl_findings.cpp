@@ -12,7 +12,7 @@ using namespace nccl;
 
 namespace {
 
-constexpr int kMostTries = 6;
+constexpr int kMostTries = 8;
 
 }  // namespace
 
@@ -49,11 +49,13 @@ std::optional<Decision> NcclFinder::decided_for(const std::vector<int>& gpus) {
 
 std::vector<NcclFinding> NcclFinder::all() {
   find_nothing_left();
+  find_no_p2p();
   find_several_nodes();
   find_no_graph();
   find_unknown_speeds();
+  find_missing_nvlinks();
   find_narrow_slots();
-  find_no_p2p();
+  find_narrow_nics();
   find_islands();
   find_far_cpus();
   find_host_memory();

@@ -105,16 +105,17 @@ void NcclFinder::find_channel_limits() {
         "NCCL_MAX_NCHANNELS=" + std::to_string(e.max_channels) + " does not hold: " + (by_variable ? "NCCL_MIN_NCHANNELS=" + std::to_string(e.min_channels) + " is applied after it" : "NVLS has more, and NCCL " + release_.version + " gives rings as many") +
             ", so " + std::to_string(decision_.channels) + " channels run",
         by_variable ? "unset one of the two" : "NCCL_NVLS_ENABLE=0, where the limit counts for more");
-    if (by_variable) return;
+    return;
   }
   Request free = request_;
   free.environment.min_channels = defaults.min_channels;
   free.environment.max_channels = defaults.max_channels;
   const auto d = decided(free);
   if (!d || d->channels == decision_.channels) return;
-  const std::string counts = std::to_string(decision_.channels) + " channels instead of " + std::to_string(d->channels);
+  const std::string counts = std::to_string(decision_.channels) + (decision_.channels == 1 ? " channel instead of " : " channels instead of ") + std::to_string(d->channels);
+  const bool leaves_out = decision_.channels < decision_.ring.channels;
   if (decision_.channels < d->channels)
-    add("fewer-channels", Severity::warning, "NCCL_MAX_NCHANNELS cuts to " + counts + ": fewer blocks of a GPU drive the links, and rings that were found stay unused, though NCCL goes on to plan " + plan_text(decision_), "unset it, where bandwidth counts for more than the GPU's own work");
+    add("fewer-channels", Severity::warning, "NCCL_MAX_NCHANNELS cuts to " + counts + ": fewer blocks of a GPU drive the links, " + (leaves_out ? "and rings that were found stay unused" : "though each of the rings that were found still runs") + ", and NCCL goes on to plan " + plan_text(decision_), "unset it, where bandwidth counts for more than the GPU's own work");
   else
     add("copied-channels", Severity::info, "NCCL_MIN_NCHANNELS makes " + counts + ": the further ones repeat the same rings over the same links, and NCCL goes on to plan " + plan_text(decision_),
         "measure with and without: it helps where one block of a GPU cannot fill a link, and takes blocks from the GPU's own work");
@@ -125,7 +126,7 @@ void NcclFinder::find_variables() {
   const Environment& e = request_.environment;
   struct Variable { bool is_set; std::string name; void (*unset)(Environment&); };
   const Variable variables[] = {
-      {e.p2p_level.has_value() && !is_found("uplink-twice"), e.p2p_level == PathType::loc ? "NCCL_P2P_DISABLE=1" : "NCCL_P2P_LEVEL", [](Environment& x) { x.p2p_level.reset(); }},
+      {e.p2p_level.has_value() && !is_found("uplink-twice") && !is_found("no-p2p"), e.p2p_level == PathType::loc ? "NCCL_P2P_DISABLE=1 (or NCCL_P2P_LEVEL=LOC)" : "NCCL_P2P_LEVEL", [](Environment& x) { x.p2p_level.reset(); }},
       {e.pxn_disable, "NCCL_PXN_DISABLE=1", [](Environment& x) { x.pxn_disable = false; }},
       {!e.nvls_enable, "NCCL_NVLS_ENABLE=0", [](Environment& x) { x.nvls_enable = true; }},
       {e.nvb_disable, "NCCL_NVB_DISABLE=1", [](Environment& x) { x.nvb_disable = false; }},

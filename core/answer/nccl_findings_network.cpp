@@ -27,11 +27,6 @@ std::vector<const Node::Nic*> nics_of_a_host(const Node& node) {
 
 int gpus_of_a_host(const Node& node) { return static_cast<int>(std::count(node.hosts.begin(), node.hosts.end(), node.hosts.front())); }
 
-std::string nics_text(const std::vector<int>& nics) {
-  const bool is_one = std::all_of(nics.begin(), nics.end(), [&](int n) { return n == nics.front(); });
-  return (is_one ? "NIC " : "NICs ") + numbers_text(nics);
-}
-
 std::string distance_text(PathType type) {
   switch (type) {
     case PathType::sys: return "SYS (across the link between NUMA nodes)";
@@ -82,7 +77,7 @@ void NcclFinder::find_several_nodes() {
     const std::string plans = "it plans " + plan_text(*d) + " where it now plans " + plan_text(decision_);
     if (planned_rate(*d) > kWorthIt * planned_rate(decision_)) remedy = "NCCL_NET_DISABLE_INTRA=1 keeps them together: " + plans;
     else if (planned_rate(*d) * kWorthIt < planned_rate(decision_)) remedy = "none by the plan: NCCL_NET_DISABLE_INTRA=1 keeps them together, but then " + plans + ". See that the host's NICs reach each other through the network";
-    else remedy = "NCCL_NET_DISABLE_INTRA=1 keeps them together and the host's traffic off the network, but does not raise the plan: " + plans;
+    else remedy = "NCCL_NET_DISABLE_INTRA=1 keeps them together and the host's traffic off the network, but does not raise the plan (" + plan_text(*d) + ")";
   }
   add("several-nodes", Severity::warning,
       "NCCL takes one host for " + std::to_string(nodes.size()) + " nodes, " + parts + (nodes.size() > 4 ? " and more" : "") + ": their NICs are planned faster than the way between them inside the host" + inside + ", so what they exchange leaves by the network",
@@ -103,7 +98,8 @@ void NcclFinder::find_crossed_rails() {
   remedy += ". With one switch for all NICs nothing is to be done";
   add("crossed-rails", Severity::info,
       "Rings cross rails: they enter a node by one NIC and leave by another (" + std::to_string((*crossing)[0]) + " and " + std::to_string((*crossing)[1]) +
-          "), since NCCL plans more that way than with every ring on its own NIC, reached over NVLink where need be (PXN). On a network with a switch for each rail this traffic climbs to the spine",
+          ")" + (d && planned_rate(*d) < planned_rate(decision_) ? ", since NCCL plans more that way than with every ring on its own NIC" + std::string(request_.environment.pxn_disable ? "" : ", reached over NVLink where need be (PXN)") : "") +
+          ". On a network with a switch for each rail this traffic climbs to the spine",
       remedy);
 }
 
@@ -112,7 +108,7 @@ void NcclFinder::find_no_gpudirect() {
   for (const Node& node : decision_.nodes) {
     std::vector<int> staged, nics;
     PathType farthest = PathType::loc;
-    bool has_device = true, has_nearer = true;
+    bool has_device = true, has_nearer = true, is_too_old = true;
     // Each ring's first GPU takes from the NIC it enters by, its last gives to the one it leaves by.
     for (std::size_t c = 0; c < node.ring.nets.size(); ++c)
       for (const bool out : {false, true}) {
@@ -123,6 +119,7 @@ void NcclFinder::find_no_gpudirect() {
           staged.push_back(node.gpus[at]);
           nics.push_back(nic.dev);
           farthest = std::max(farthest, nic.types[at]);
+          is_too_old = is_too_old && out && nic.gpudirect_write[at] && machine_.parts[static_cast<std::size_t>(machine_.gpus[static_cast<std::size_t>(node.gpus[at])])].compute_capability < 80;
           has_nearer = has_nearer && std::any_of(node.nics.begin(), node.nics.end(), [&](const Node::Nic& other) { return other.gpudirect_read[at] && other.gpudirect_write[at]; });
           for (const Machine::Net& net : machine_.nets)
             if (net.dev == nic.dev) has_device = has_device && net.gpudirect;
@@ -132,6 +129,10 @@ void NcclFinder::find_no_gpudirect() {
     const std::string who = "Between " + gpus_text(staged) + " and " + nics_text(nics) + " data goes through host memory, not directly (no GPUDirect RDMA): ";
     if (!has_device) {
       add("no-gpudirect", Severity::info, who + "the network does not offer it, as with TCP sockets", "a network and plug-in that offer it (InfiniBand, RoCE, a cloud's own); no variable of NCCL turns it on");
+      return;
+    }
+    if (is_too_old) {  // rule 6
+      add("no-gpudirect", Severity::info, who + "before Ampere NICs read GPU memory only where NVLink joins the GPUs, or where there is one GPU", "none by variables");
       return;
     }
     Request with = request_;
@@ -148,9 +149,8 @@ void NcclFinder::find_no_gpudirect() {
     const auto level = request_.environment.gpudirect_level;
     const std::string allowed = level ? "NCCL_NET_GDR_LEVEL allows it up to " + distance_text(*level) : "NCCL allows it up to " + distance_text(PathType::pxb);
     std::string remedy;
-    if (has_nearer) remedy = helps ? "NCCL_CROSS_NIC=1, so that rings leave by another NIC than they enter: " + plans : "none by variables: nearer NICs are there, but the ring enters and leaves by the same one, and NCCL_CROSS_NIC=1 does not raise the plan";
-    else if (helps) remedy = "NCCL_NET_GDR_LEVEL=SYS: " + plans;
-    else remedy = "a NIC below the same PCIe switch as the GPUs. NCCL_NET_GDR_LEVEL=SYS allows it at any distance, but does not raise the plan (" + plan_text(decision_) + "), and many CPUs carry it slowly";
+    if (helps) remedy = std::string(has_nearer ? "NCCL_CROSS_NIC=1, so that rings leave by another NIC than they enter: " : "NCCL_NET_GDR_LEVEL=SYS: ") + plans;
+    else remedy = std::string(has_nearer ? "" : "a NIC below the same PCIe switch as the GPUs. ") + "NCCL_NET_GDR_LEVEL=SYS allows it at any distance, but does not raise the plan (" + plan_text(decision_) + "), and many CPUs carry it slowly: measure both";
     add("no-gpudirect", Severity::warning, who + allowed + ", and their distance is " + distance_text(farthest), remedy);
     return;
   }
@@ -190,8 +190,34 @@ void NcclFinder::find_idle_nics() {
     if (const auto d = decided_for(all); d && planned_rate(*d) > kWorthIt * planned_rate(decision_))
       remedy = "jobs that take whole hosts: with all " + std::to_string(all.size()) + " GPUs NCCL plans " + plan_text(*d) + " where it now plans " + plan_text(decision_);
   }
-  if (remedy == "none by variables") remedy += ": a NIC is used where it is near a GPU of the job and no slower than the others";
+  if (remedy == "none by variables") remedy = "see that NIC's row in the table of NICs: its rate, its distance and whether GPUs reach it directly decide" + std::string(is_found("no-gpudirect") ? "; the finding on GPUDirect may bring it back" : "");
   add("idle-nic", Severity::info, nics_text(idle) + " of " + std::to_string(in_all) + " carr" + (idle.size() == 1 ? "ies" : "y") + " no ring: NCCL starts rings at " + nics_text(used) + " and plans " + plan_text(decision_), remedy);
+}
+
+// NICs whose PCIe link carries less than their ports.
+void NcclFinder::find_narrow_nics() {
+  if (is_inside()) return;
+  std::vector<int> narrow;
+  Machine wider = machine_;
+  double least = 0, port = 0;
+  for (const Machine::Net& net : machine_.nets) {
+    if (net.nic < 0) continue;
+    Machine::Part& part = wider.parts[static_cast<std::size_t>(net.nic)];
+    if (!part.is_speed_known || part.kind != PartKind::nic || part.rate >= 0.8f * net.rate) continue;
+    if (narrow.empty() || static_cast<double>(part.rate) < least) {
+      least = static_cast<double>(part.rate);
+      port = static_cast<double>(net.rate);
+    }
+    narrow.push_back(net.dev);
+  }
+  if (narrow.empty()) return;
+  for (const Machine::Net& net : machine_.nets)
+    if (net.nic >= 0) wider.parts[static_cast<std::size_t>(net.nic)].rate = std::max(wider.parts[static_cast<std::size_t>(net.nic)].rate, net.rate);
+  const auto d = decided(wider, request_);
+  if (!d || planned_rate(*d) < kWorthIt * planned_rate(decision_)) return;
+  add("narrow-nic", Severity::warning,
+      nics_text(narrow) + (narrow.size() == 1 ? " sits" : " sit") + " on a PCIe link of " + rate_text(least) + ", less than the " + rate_text(port) + (narrow.size() == 1 ? " of its port: NCCL plans " : " of a port: NCCL plans ") + plan_text(decision_) + " where the ports would allow " + plan_text(*d),
+      "a slot with more or faster lanes; see what it runs at with lspci -vv (LnkSta)");
 }
 
 void NcclFinder::find_slow_network() {

@@ -1,6 +1,7 @@
 #include "core/answer/nccl_links.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace wireplan {
 namespace {
@@ -36,8 +37,13 @@ std::string numbers_text(std::vector<int> numbers) {
 }
 
 std::string gpus_text(std::vector<int> gpus) {
-  const bool is_one = gpus.size() == 1;
+  const bool is_one = std::all_of(gpus.begin(), gpus.end(), [&](int g) { return g == gpus.front(); });
   return (is_one ? "GPU " : "GPUs ") + numbers_text(std::move(gpus));
+}
+
+std::string nics_text(std::vector<int> nics) {
+  const bool is_one = std::all_of(nics.begin(), nics.end(), [&](int n) { return n == nics.front(); });
+  return (is_one ? "NIC " : "NICs ") + numbers_text(std::move(nics));
 }
 
 int common_switch(const Machine& machine, int a, int b) {

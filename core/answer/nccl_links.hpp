@@ -31,6 +31,8 @@ std::vector<int> largest_on_one_cpu(const nccl::Machine& machine, const std::vec
 
 // "GPU 3", "GPUs 0 to 3", "GPUs 0, 2 and 5".
 std::string gpus_text(std::vector<int> gpus);
+// "NIC 0", "NICs 0 and 1", by dev.
+std::string nics_text(std::vector<int> nics);
 // "0 to 3", "0, 2 and 5".
 std::string numbers_text(std::vector<int> numbers);
 

@@ -60,9 +60,9 @@ std::vector<std::string> named_causes(LogSubject s, const NcclLog& log, const Nc
 const char* common_cause(LogSubject s) {
   switch (s) {
     case nodes: return "containers that do not look like one host, or NICs that reach GPUs faster than these reach each other";
-    case graph: return "a topology that is not the machine's: virtual machine, missing NVLinks, a NIC or PCIe link that trained slower";
+    case graph: return "a topology that is not the machine's: virtual machine, missing NVLinks, links at another speed, or another release's constants";
     case order: return "another order of GPUs (CUDA_VISIBLE_DEVICES), a subset of them, or a NIC that is missing";
-    case channels: return "another graph, see above, or NCCL_MIN_NCHANNELS, NCCL_MAX_NCHANNELS, CTAs asked for by the program";
+    case channels: return "another graph, or NCCL_MIN_NCHANNELS, NCCL_MAX_NCHANNELS, CTAs asked for by the program";
     case nvls: return "the fabric manager, the driver or the virtual machine does not offer multicast, or memory could not be bound";
     case p2p_channels: return "NVLinks that are missing, or NCCL_NCHANNELS_PER_NET_PEER";
     case to_shm: return "P2P is off in the driver (nvidia-smi topo -p2p r), by ACS or the IOMMU, by NCCL_P2P_DISABLE or NCCL_P2P_LEVEL, or processes in containers apart";

@@ -40,11 +40,12 @@ std::vector<int> rotated_to(const std::vector<int>& order, int first) {
 
 class Comparing {
  public:
-  Comparing(const NcclLog& log, const NcclAnswer& answer) : log_(log), answer_(answer), d_(answer.decision) {}
+  Comparing(const NcclLog& log, const NcclAnswer& answer, const LogMatch& match) : log_(log), answer_(answer), match_(match), d_(answer.decision) {}
 
   NcclLogComparison run(std::vector<Note> notes) {
     found_.notes = std::move(notes);
-    misfits_.are_buses_foreign = std::any_of(found_.notes.begin(), found_.notes.end(), [](const Note& n) { return n.severity == Severity::warning; });
+    misfits_.are_buses_foreign = match_.are_buses_foreign;
+    misfits_.is_explained = match_.are_buses_same || match_.has_own_variables;
     if (log_.ranks == 0) {
       found_.verdict = "The log does not say which ranks there are: nothing is compared. Run with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH,ENV,TUNING";
       return std::move(found_);
@@ -92,6 +93,7 @@ class Comparing {
  private:
   const NcclLog& log_;
   const NcclAnswer& answer_;
+  const LogMatch& match_;
   const nccl::Decision& d_;
   NcclLogComparison found_;
   LogMisfits misfits_;
@@ -291,8 +293,10 @@ class Comparing {
     };
     count("coll channels", log_.coll, d_.channels, LogSubject::channels);
     count("nvls channels", log_.nvls, d_.nvls_channels, LogSubject::nvls);
-    count("p2p channels", log_.p2p, d_.p2p_channels, LogSubject::p2p_channels);
-    count("p2p channels per peer", log_.p2p_per_peer, d_.p2p_channels_per_peer, LogSubject::p2p_channels);
+    // They follow from the channels of collectives.
+    const LogSubject p2p = log_.coll >= 0 && log_.coll != d_.channels ? LogSubject::channels : LogSubject::p2p_channels;
+    count("p2p channels", log_.p2p, d_.p2p_channels, p2p);
+    count("p2p channels per peer", log_.p2p_per_peer, d_.p2p_channels_per_peer, p2p);
   }
 
   nccl::Transport expected_transport(int from, int to) const {
@@ -391,6 +395,6 @@ std::size_t NcclLogComparison::differ() const {
   return static_cast<std::size_t>(std::count_if(lines.begin(), lines.end(), [](const NcclLogLine& l) { return !l.agrees; }));
 }
 
-NcclLogComparison compare_with_log(const NcclLog& log, const NcclAnswer& answer, std::vector<Note> notes) { return Comparing(log, answer).run(std::move(notes)); }
+NcclLogComparison compare_with_log(const NcclLog& log, const NcclAnswer& answer, std::vector<Note> notes, const LogMatch& match) { return Comparing(log, answer, match).run(std::move(notes)); }
 
 }  // namespace wireplan

@@ -24,12 +24,18 @@ struct NcclLogComparison {
   std::size_t differ() const;
 };
 
+// What a request and a log say of the same things.
+struct LogMatch {
+  bool are_buses_same = false, are_buses_foreign = false;  // all, none of the log's GPUs are at bus ids of the topology file
+  bool has_own_variables = false;                          // the request sets variables that the log does not have
+};
+
 // The request (as asked_nccl takes it) with what the log says and the request does not: release, hosts, GPUs of each host by bus id or
-// number, variables. Notes say what was taken; a warning among them, that no GPU of the log is at a bus id of the topology file.
-Json request_of_log(const NcclLog& log, Json request, const Presets& presets, std::vector<Note>& notes);
+// number, variables. Notes say what was taken.
+Json request_of_log(const NcclLog& log, Json request, const Presets& presets, std::vector<Note>& notes, LogMatch* match = nullptr);
 
 // `notes` go in front of the comparison's own. Bounded: 1,000 lines; a note says where the log has more.
-NcclLogComparison compare_with_log(const NcclLog& log, const NcclAnswer& answer, std::vector<Note> notes = {});
+NcclLogComparison compare_with_log(const NcclLog& log, const NcclAnswer& answer, std::vector<Note> notes = {}, const LogMatch& match = {});
 
 // Both: the decision for the log's communicator on the machine of `request`, and the comparison. Where the machine cannot have the
 // log's hosts and GPUs, the decision is the machine's own.

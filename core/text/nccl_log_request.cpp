@@ -34,9 +34,11 @@ std::string nearest_release(std::string_view logged, const Presets& presets) {
   return nearest;
 }
 
+std::string hosts_text(int hosts) { return std::to_string(hosts) + (hosts == 1 ? " host" : " hosts"); }
+
 class LogRequest {
  public:
-  LogRequest(const NcclLog& log, Json& request, std::vector<Note>& notes) : log_(log), request_(request), notes_(notes) {}
+  LogRequest(const NcclLog& log, Json& request, std::vector<Note>& notes, LogMatch& match) : log_(log), request_(request), notes_(notes), match_(match) {}
 
   void add(const Presets& presets) {
     if (!log_.version.empty() && !has("nccl")) {
@@ -52,6 +54,7 @@ class LogRequest {
   const NcclLog& log_;
   Json& request_;
   std::vector<Note>& notes_;
+  LogMatch& match_;
 
   bool has(const char* key) const { return request_.contains(key) && !request_[key].is_null(); }
   void note(std::string text) { notes_.push_back({Severity::info, "", std::move(text)}); }
@@ -72,7 +75,11 @@ class LogRequest {
     const auto by_host = hosts();
     const bool has_all = static_cast<int>(log_.members.size()) == log_.ranks;
     int count = has_all ? static_cast<int>(by_host.size()) : std::max(log_.nodes > 0 ? log_.nodes : log_.hosts, 1);
-    if (has("nodes") && request_["nodes"].is_number_integer() && request_["nodes"] >= 1 && request_["nodes"] <= log_.ranks) count = request_["nodes"].get<int>();
+    if (has("nodes") && request_["nodes"].is_number_integer() && request_["nodes"] >= 1 && request_["nodes"] <= log_.ranks) {
+      const int stated = request_["nodes"].get<int>();
+      if (has_all && log_.hosts > 1 ? stated != count : has_all && log_.nodes == 1 && stated > 1) return note("the log is of " + hosts_text(count) + ", asked is for " + hosts_text(stated) + ": the GPUs are not taken from it");
+      count = stated;
+    }
     if (log_.ranks == 0 || log_.ranks % count != 0) return note("the log does not say how ranks are spread over hosts");
     const std::size_t each = static_cast<std::size_t>(log_.ranks / count);
     if (!has("nodes")) request_["nodes"] = count;
@@ -113,8 +120,11 @@ class LogRequest {
       if (r->nvml_device >= 0) by_nvml.push_back(r->nvml_device);
       if (r->device >= 0) by_cuda.push_back(r->device);
     }
-    const Note foreign{Severity::warning, "", "no GPU of the log has a bus id of the topology file"};
-    if (by_bus.empty() && !buses_.empty() && logged.size() > 1 && logged.front() != logged.back() && std::find(notes_.begin(), notes_.end(), foreign) == notes_.end()) notes_.push_back(foreign);
+    if (by_bus.empty() && !buses_.empty() && logged.size() > 1 && logged.front() != logged.back()) {
+      if (!match_.are_buses_foreign) note("no GPU of the log has a bus id of the topology file");
+      match_.are_buses_foreign = true;
+    }
+    match_.are_buses_same = !by_bus.empty() && by_bus.size() == ranks.size();
     for (const auto* list : {&by_bus, &by_nvml, &by_cuda})
       if (list->size() == ranks.size() && are_different(*list)) return *list;
     return {};
@@ -139,7 +149,11 @@ class LogRequest {
   void add_variables() {
     Json variables = has("env") && request_["env"].is_object() ? request_["env"] : Json::object();
     if (has("env") && !request_["env"].is_object()) return;
-    std::string taken;
+    std::string taken, own;
+    for (const auto& [name, value] : variables.items())
+      if (log_.variable(name).empty()) own += (own.empty() ? "" : ", ") + name;
+    match_.has_own_variables = !own.empty();
+    if (!own.empty()) note("asked for and not in the log, so that differences may come from it: " + own);
     for (const auto& [name, value] : log_.environment) {
       if (variables.contains(name)) continue;
       Json one = Json::object();
@@ -155,21 +169,23 @@ class LogRequest {
   }
 };
 
-std::string shape_text(int ranks, int hosts) { return std::to_string(ranks) + " ranks on " + std::to_string(hosts) + (hosts == 1 ? " host" : " hosts"); }
+std::string shape_text(int ranks, int hosts) { return std::to_string(ranks) + " ranks on " + hosts_text(hosts); }
 
 // Containers of several hosts may share a name: then NCCL counts more nodes than there are names.
-bool is_spread_said(const NcclLog& log) { return static_cast<int>(log.members.size()) == log.ranks ? log.hosts > 1 || log.nodes <= 1 : log.nodes > 0; }
+bool is_spread_said(const NcclLog& log) { return static_cast<int>(log.members.size()) == log.ranks ? log.hosts > 1 || log.nodes <= 1 : log.nodes > 0 || log.hosts > 1; }
 
 }  // namespace
 
-Json request_of_log(const NcclLog& log, Json request, const Presets& presets, std::vector<Note>& notes) {
-  if (request.is_object()) LogRequest(log, request, notes).add(presets);
+Json request_of_log(const NcclLog& log, Json request, const Presets& presets, std::vector<Note>& notes, LogMatch* match) {
+  LogMatch unasked;
+  if (request.is_object()) LogRequest(log, request, notes, match != nullptr ? *match : unasked).add(presets);
   return request;
 }
 
 Result<NcclBesideLog> asked_nccl_beside_log(const Json& request, const NcclLog& log, const Presets& presets) {
   std::vector<Note> notes = nccl_log_notes(log);
-  Json asked = request_of_log(log, request, presets, notes);
+  LogMatch match;
+  Json asked = request_of_log(log, request, presets, notes, &match);
   Result<NcclAnswer> answer = asked_nccl(asked, presets);
   NcclLogComparison other;
   if (!answer) {
@@ -182,7 +198,8 @@ Result<NcclBesideLog> asked_nccl_beside_log(const Json& request, const NcclLog& 
       asked["nodes"] = log.ranks / own;
       notes = nccl_log_notes(log);
       notes.push_back({Severity::info, "", "the log does not say on how many hosts its ranks are: taken as " + shape_text(log.ranks, log.ranks / own)});
-      asked = request_of_log(log, std::move(asked), presets, notes);
+      match = {};
+      asked = request_of_log(log, std::move(asked), presets, notes, &match);
       if (Result<NcclAnswer> spread = asked_nccl(asked, presets); spread) answer = std::move(spread);
     }
     if (!answer) {
@@ -194,7 +211,7 @@ Result<NcclBesideLog> asked_nccl_beside_log(const Json& request, const NcclLog& 
       answer = std::move(alone);
     }
   }
-  if (!other.is_other_machine) other = compare_with_log(log, answer.value(), std::move(notes));
+  if (!other.is_other_machine) other = compare_with_log(log, answer.value(), std::move(notes), match);
   return NcclBesideLog{std::move(answer.value()), std::move(other)};
 }
 

@@ -263,7 +263,7 @@ std::string nccl_graph_line(const Graph& g) {
 std::string nccl_limit_link(const nccl::Node& node) {
   const Limit& limit = node.ring_limit;
   if (limit.rate <= 0) return "nothing";
-  constexpr std::pair<EdgeKind, const char*> kLinks[] = {{EdgeKind::nvl, "NVLink"}, {EdgeKind::c2c, "chip-to-chip link"}, {EdgeKind::pci, "PCIe link"}, {EdgeKind::sys, "link between CPU sockets"}, {EdgeKind::net, "NIC"}};
+  constexpr std::pair<EdgeKind, const char*> kLinks[] = {{EdgeKind::nvl, "NVLink"}, {EdgeKind::c2c, "chip-to-chip link"}, {EdgeKind::pci, "PCIe link"}, {EdgeKind::sys, "link between NUMA nodes"}, {EdgeKind::net, "NIC"}};
   std::string link = "link";
   for (const auto& [kind, name] : kLinks)
     if (kind == limit.link) link = name;

@@ -109,6 +109,43 @@ TEST_CASE("P2P of pairs: on AMD a group of four goes through host memory") {
   CHECK_FALSE(raises("rtx-a6000-4x-intel", "p2p-of-pairs"));
 }
 
+// A topology file with all of one text replaced by another, or the first alone.
+std::vector<NcclFinding> found_with(const std::string& topology, std::string_view from, std::string_view to, bool all, Json request = Json::object()) {
+  std::string xml = testing::file_text("tests/data/nccl/" + topology + ".xml");
+  std::size_t at = xml.find(from);
+  REQUIRE(at != std::string::npos);
+  for (; at != std::string::npos; at = all ? xml.find(from, at + to.size()) : std::string::npos) xml.replace(at, from.size(), to);
+  request["xml"] = xml;
+  return answer_of(std::move(request)).findings;
+}
+
+TEST_CASE("a GPU with fewer NVLinks slows all") {
+  const NcclFinding f = raised(found_with("hgx-h100", "count=\"18\"", "count=\"9\"", false), "missing-nvlinks");
+  CHECK(says(f.text, "GPU 0 has 9 NVLinks to the switch where others have 18"));
+  CHECK(says(f.text, "plans 6 x 30 GB/s and not 12 x 30 GB/s"));
+  CHECK(find(found_with("hgx-h100", "count=\"18\"", "count=\"9\"", true), "missing-nvlinks") == nullptr);  // all alike
+  CHECK_FALSE(raises("hgx-h100", "missing-nvlinks"));
+}
+
+TEST_CASE("NICs on a narrow link, or on one that does not say its speed") {
+  const std::string wide = "class=\"0x020700\" link_speed=\"32.0 GT/s PCIe\" link_width=\"16\"";
+  const auto narrow = found_with("hgx-h100", wide, "class=\"0x020700\" link_speed=\"8.0 GT/s PCIe\" link_width=\"8\"", true, {{"nodes", 2}});
+  CHECK(says(raised(narrow, "narrow-nic").text, "NICs 0 to 7 sit on a PCIe link of 6 GB/s, less than the 50 GB/s of a port: NCCL plans 8 x 6 GB/s where the ports would allow 8 x 48 GB/s"));
+  const auto unknown = found_with("hgx-h100", wide, "class=\"0x020700\" link_speed=\"\" link_width=\"16\"", true, {{"nodes", 2}});
+  CHECK(says(raised(unknown, "unknown-speed").text, "The PCIe speed at NICs 0 to 7 is not known"));
+  CHECK(find(found_with("hgx-h100", wide, "class=\"0x020700\" link_speed=\"\" link_width=\"16\"", true), "unknown-speed") == nullptr);  // one node: NICs play no part
+  CHECK_FALSE(raises("hgx-h100", "narrow-nic", {{"nodes", 2}}));
+}
+
+TEST_CASE("NVLink that P2P would open") {
+  const NcclFinding f = raised(found("hgx-h100", {{"p2p", "none"}}), "no-p2p");
+  CHECK(f.severity == Severity::warning);
+  CHECK(says(f.text, "plans 2 x 20 GB/s instead of 12 x 30 GB/s"));
+  CHECK(says(raised(found("dgx1-v100", {{"env", {{"NCCL_P2P_DISABLE", "1"}}}}), "no-p2p").remedy, "unset NCCL_P2P_DISABLE"));
+  CHECK_FALSE(raises("hgx-h100", "no-p2p"));
+  CHECK_FALSE(raises("l40s-8x-spr", "no-p2p", {{"p2p", "none"}}));  // no NVLink
+}
+
 TEST_CASE("host memory: no common switch, or no P2P at all") {
   const NcclFinding f = raised(found("l40s-8x-spr"), "host-memory");
   CHECK(says(f.text, "all 28 pairs of GPUs (such as 0 and 1) go through host memory"));
@@ -205,7 +242,7 @@ TEST_CASE("no GPUDirect: how far, and what changes it") {
   const NcclFinding off = raised(found("l40s-8x-icx-sw4-nic", {{"nodes", 2}, {"gpudirect", false}}), "no-gpudirect");
   CHECK(says(off.remedy, "NCCL plans 12 GB/s with it, 10 GB/s without"));
   CHECK(says(raised(found("eth-4090-4x", {{"nodes", 2}, {"p2p", "none"}}), "no-gpudirect").text, "the network does not offer it"));
-  CHECK(says(raised(found("l40s-8x-spr-sw2-nic"), "no-gpudirect").remedy, "nearer NICs are there"));
+  CHECK(says(raised(found("l40s-8x-spr-sw2-nic"), "no-gpudirect").remedy, "NCCL_NET_GDR_LEVEL=SYS allows it at any distance, but does not raise the plan (20 GB/s)"));
   CHECK_FALSE(raises("hgx-h100", "no-gpudirect", {{"nodes", 2}}));
   CHECK_FALSE(raises("v100-4x", "no-gpudirect"));
 }
@@ -230,7 +267,9 @@ TEST_CASE("a narrow slot sets the rate of all") {
   CHECK(says(f.text, "GPU 1 has a PCIe link of 3 GB/s where others have 12 GB/s"));
   CHECK(says(f.remedy, "NCCL plans 10 GB/s"));
   CHECK_FALSE(raises("rtx-4090-2x", "narrow-slot"));
-  CHECK_FALSE(raises("mining-8x-x1", "narrow-slot"));  // all alike
+  CHECK_FALSE(raises("mining-8x-x1", "narrow-slot"));  // no-graph says it
+  const auto all = found_with("rtx-4090-2x", "link_width=\"16\"", "link_width=\"2\"", true);
+  CHECK(says(raised(all, "narrow-slot").text, "less than eight lanes of PCIe 3 carry"));  // all alike
 }
 
 TEST_CASE("a PCIe speed that is not stated counts as PCIe 3") {

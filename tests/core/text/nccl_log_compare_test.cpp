@@ -112,7 +112,7 @@ TEST_CASE("the request of a log: GPUs by bus id or number, variables, release", 
   request["gpus"] = Json::array({1, 2});
   CHECK(request_of_log(by_number, request, presets(), notes).at("gpus") == Json::array({1, 2}));
   REQUIRE(notes.size() == 1);
-  CHECK((notes[0].severity == Severity::warning && notes[0].text.find("bus id") != std::string::npos));
+  CHECK(notes[0].text.find("bus id") != std::string::npos);
 
   const std::string environment = info(0, "NCCL_ALGO set by environment to Tree,Ring,,NVLS") + info(0, "NCCL_P2P_DISABLE set by environment to 1.") + info(0, "NCCL_IB_GID_INDEX set by environment to 3");
   const NcclBesideLog both = beside("hgx-h100.xml", log_of(info(0, "NCCL version 2.23.4+cuda12.4") + environment + members({0, 1, 2, 3}) + info(0, "Channel 00/02 : 0 1 2 3") + info(0, "Channel 00 : 0[0] -> 1[1] via SHM/direct/direct")));
@@ -273,6 +273,20 @@ TEST_CASE("a comparison as text and JSON", "[text][nccl]") {
   CHECK(j.at("agree") == 4);
   CHECK(j.at("differ") == 0);
   CHECK(dump_json_compact(j.at("lines")[1]) == R"({"what":"ring of channel 16","log":"0 1 2 3 4 5 6 7","expected":"0 1 2 3 4 5 6 7","agrees":true,"note":""})");
+}
+
+TEST_CASE("what the request says otherwise than the log is no other machine", "[text][nccl]") {
+  // hgx-h100.xml: its own GPUs at their buses, one ring on each of four channels.
+  std::string text = members({0, 1, 2, 3, 4, 5, 6, 7}, {"a012000", "a015000", "a018000", "a01b000", "a01e000", "a021000", "a024000", "a027000"});
+  for (int c = 0; c < 4; ++c) text += info(0, "Channel 0" + std::to_string(c) + "/04 : 0 1 2 3 4 5 6 7");
+  text += info(0, "4 coll channels, 4 collnet channels, 0 nvls channels, 4 p2p channels, 4 p2p channels per peer");
+  const NcclBesideLog fewer = beside("hgx-h100.xml", log_of(text));
+  CHECK_FALSE(fewer.comparison.is_other_machine);
+  CHECK(fewer.comparison.verdict.find("likely cause") != std::string::npos);
+  const NcclBesideLog own = beside("hgx-h100.xml", log_of(text), parse_json(R"({"env":{"NCCL_MAX_NCHANNELS":"16"}})").value());
+  CHECK(has_note(own, "asked for and not in the log, so that differences may come from it: NCCL_MAX_NCHANNELS"));
+  const NcclBesideLog spread = beside("hgx-h100.xml", log_of(info(0, "ncclTopoPopulateNics") + text + info(0, "comm 0x5 rank 0 nRanks 8 nNodes 1 localRanks 8 localRank 0 MNNVL 0")), parse_json(R"({"nodes":2})").value());
+  CHECK(has_note(spread, "the log is of 1 host, asked is for 2 hosts"));
 }
 
 TEST_CASE("a log with more than is compared says so", "[text][nccl]") {
