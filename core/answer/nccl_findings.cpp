@@ -12,7 +12,7 @@ using namespace nccl;
 
 namespace {
 
-constexpr int kMostTries = 8;
+constexpr int kMostTries = 8, kMostTriesOfRacks = 3, kManyRanks = 64;  // a rack takes tens of times as long
 
 }  // namespace
 
@@ -35,7 +35,7 @@ bool NcclFinder::is_found(std::string_view rule) const {
 }
 
 std::optional<Decision> NcclFinder::decided(const Machine& machine, const Request& request) {
-  if (tries_ >= kMostTries) return std::nullopt;
+  if (tries_ >= (decision_.most_ranks_of_node > kManyRanks ? kMostTriesOfRacks : kMostTries)) return std::nullopt;
   ++tries_;
   return decide_costs(machine, request, release_);
 }
