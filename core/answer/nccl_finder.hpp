@@ -50,7 +50,7 @@ class NcclFinder {
   std::optional<NcclLink> limiting_link(const nccl::Node& node) const;
   bool is_inside() const { return decision_.nccl_nodes() == 1; }  // all ranks in one node: NICs play no part
   bool is_found(std::string_view rule) const;
-  void add(std::string_view rule, Severity severity, std::string text, std::string remedy) { list_.push_back({rule, severity, std::move(text), std::move(remedy)}); }
+  void add(std::string_view rule, Severity severity, std::string text, std::string remedy);  // behind those as serious
 
   // Decisions to compare with, without rings and trees; nothing once there have been enough.
   std::optional<nccl::Decision> decided(const nccl::Machine& machine, const nccl::Request& request);

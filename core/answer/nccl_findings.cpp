@@ -47,6 +47,11 @@ std::optional<Decision> NcclFinder::decided_for(const std::vector<int>& gpus) {
   return decided(fewer);
 }
 
+void NcclFinder::add(std::string_view rule, Severity severity, std::string text, std::string remedy) {
+  const auto behind = std::find_if(list_.begin(), list_.end(), [&](const NcclFinding& f) { return f.severity < severity; });
+  list_.insert(behind, {rule, severity, std::move(text), std::move(remedy)});
+}
+
 std::vector<NcclFinding> NcclFinder::all() {
   find_nothing_left();
   find_no_p2p();
@@ -68,7 +73,6 @@ std::vector<NcclFinding> NcclFinder::all() {
   find_long_ll();
   find_channel_limits();
   find_variables();
-  std::stable_sort(list_.begin(), list_.end(), [](const NcclFinding& a, const NcclFinding& b) { return a.severity > b.severity; });
   return std::move(list_);
 }
 

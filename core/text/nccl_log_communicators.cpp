@@ -68,7 +68,7 @@ NcclCommunicators::Statement NcclCommunicators::statement_of(const NcclMessage& 
     }
   }
   if (is_start) complete_.erase(address);
-  if (is_complete) complete_.insert(address);
+  if (is_complete) complete_.emplace(address, 1);
   return s;
 }
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <map>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,7 +52,7 @@ class NcclCommunicators {
   std::vector<Communicator> all_;
   Index known_;           // by address in the process, and by what others know it by: index in `all_`
   Index occurrences_;     // how often a rank was in a communicator of a size that nothing names
-  std::set<std::string, std::less<>> complete_;  // addresses whose communicator is complete
+  Index complete_;        // addresses whose communicator is complete
   Index speaker_index_;
   std::vector<Speaker> speakers_;
   std::vector<Statement> statements_;

@@ -26,12 +26,12 @@ std::vector<long long> parts_of(std::string_view version) {
 
 // The newest release that is not newer than the log's, or the oldest there is.
 std::string nearest_release(std::string_view logged, const Presets& presets) {
-  std::vector<std::string_view> known = presets.ids("nccl");
-  std::sort(known.begin(), known.end(), [](std::string_view a, std::string_view b) { return parts_of(a) < parts_of(b); });
-  std::string nearest = known.empty() ? std::string(nccl::kDefaultRelease) : std::string(known.front());
-  for (const std::string_view release : known)
-    if (parts_of(release) <= parts_of(logged)) nearest = std::string(release);
-  return nearest;
+  std::string_view nearest = nccl::kDefaultRelease;
+  for (const std::string_view release : presets.ids("nccl")) {
+    const bool is_newer = parts_of(release) > parts_of(nearest), fits = parts_of(release) <= parts_of(logged), fitted = parts_of(nearest) <= parts_of(logged);
+    if (fits == fitted ? is_newer == fits : fits) nearest = release;
+  }
+  return std::string(nearest);
 }
 
 std::string hosts_text(int hosts) { return std::to_string(hosts) + (hosts == 1 ? " host" : " hosts"); }

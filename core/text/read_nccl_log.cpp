@@ -1,7 +1,6 @@
 // From the messages of NCCL 2.4 to 2.30 to NcclLog.
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "core/text/json.hpp"
 #include "core/text/log_text.hpp"
@@ -93,7 +92,7 @@ class LogReader {
   std::map<int, std::map<int, int>> next_;               // of ring lines that tell one rank: channel -> rank -> the next one
   int named_ranks_ = 0;
   bool has_begun_ = false;                               // the chosen communicator was named
-  std::set<std::string, std::less<>> hosts_;
+  std::map<std::string, int, std::less<>> hosts_;         // lines that each wrote
   std::size_t pairs_ = 0;
   std::map<std::string, int, std::less<>> graph_of_;  // whose channels a thread tells of, by "host:pid:tid"; kept for graphs that are taken
   struct GraphGpus {
@@ -132,7 +131,7 @@ class LogReader {
       if (word.size() < 20) log.version = std::string(word);
     }
     if (!m) return;
-    if (whose != Whose::other && !m->host.empty() && hosts_.size() < kMostHosts && !hosts_.contains(m->host)) hosts_.emplace(m->host);
+    if (whose != Whose::other && !m->host.empty() && hosts_.size() < kMostHosts) ++hosts_[std::string(m->host)];
     if (whose == Whose::stated) {
       has_begun_ = true;
       return take_member(*m);

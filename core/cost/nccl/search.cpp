@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "core/base/sort.hpp"
+
 namespace wireplan::nccl {
 namespace {
 
@@ -207,10 +209,9 @@ std::vector<int> Search::nearest_first(int position) const {
   std::vector<int> others;
   for (int i = 1; i < static_cast<int>(gpus()); ++i)
     if (const int other = (position + i) % static_cast<int>(gpus()); !path(other).edges.empty()) others.push_back(other);
-  std::stable_sort(others.begin(), others.end(), [&](int a, int b) {
-    const int fast = static_cast<int>(path(a).rate), faster = static_cast<int>(path(b).rate);
-    return fast != faster ? fast > faster : path(a).edges.size() < path(b).edges.size();
-  });
+  const int count = static_cast<int>(gpus());
+  const auto key = [&](int other) { return std::array{-static_cast<int>(path(other).rate), static_cast<int>(path(other).edges.size()), (other - position + count) % count}; };
+  sort(others, [&](int a, int b) { return key(a) < key(b); });
   return others;
 }
 
