@@ -56,6 +56,7 @@ struct Switches {
   bool keeps_quantised_inputs = false;  // products with a quantised base keep their input although the base is frozen
   bool batch_has_mask = false;          // a batch brings its attention mask, a byte for each pair of tokens
   double workspace_bytes = 0;           // of matrix products and libraries, on the plan's GPU; 0: not known
+  double elementwise_traffic = 0;       // of fused kernels against the least possible; 0: as Transformer Engine
   double grouped_workspace_bytes = 0;   // more of them where products of several experts run side by side
   friend bool operator==(const Switches&, const Switches&) = default;
 };

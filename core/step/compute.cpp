@@ -13,7 +13,7 @@ double matrix_efficiency(const Gpu& gpu, DType type, double power_limit_w, const
   const double watts = power_limit_w > 0 ? power_limit_w : gpu.tdp_w, peak = matrix_peak(gpu, type).value;
   if (watts <= 0 || peak <= 0) return reference;
   const double clocked = reference * power(watts / (peak / 1e12) / reference_watts, k.power_exponent);
-  return power(power(clocked, -8) + power(k.ceiling, -8), -1.0 / 8);
+  return (gpu.architecture == "Volta" ? k.volta : 1) * power(power(clocked, -8) + power(k.ceiling, -8), -1.0 / 8);
 }
 
 namespace {
@@ -26,7 +26,7 @@ double elementwise_factor(const Plan& p, const EfficiencyConstants& k) {
   switch (p.training.kernels) {
     case Kernels::eager: return k.elementwise_eager;
     case Kernels::compiled: return k.elementwise_compiled;
-    case Kernels::fused: return k.elementwise_fused;
+    case Kernels::fused: return p.training.switches.elementwise_traffic > 0 ? p.training.switches.elementwise_traffic : k.elementwise_fused;
   }
   return k.elementwise_eager;
 }
@@ -50,6 +50,32 @@ LayerTraffic layer_traffic(const Plan& p) {
   return {20 * Tp * h + rotary + 2 * T * f / t * (2 + gated) + permuted, 24 * Tp * h + rotary + 2 * T * f / t * (3 + 2 * gated) + permuted};
 }
 
+// Bytes that weights and their products in few bits cost beside the products: casts of inputs and weights to 8 or 4 bits and of
+// gradients on the way back (2 bytes read, 1 written, what is kept transposed besides), 4-bit weights unpacked for each use (0.5 read, 2
+// written, 2 read), gradients added to those of earlier micro-batches.  W: matrix elements of the stage, `trained` of them with a gradient.
+LayerTraffic weight_traffic(const Plan& p, double layers, double W, double trained, const EfficiencyConstants& k) {
+  const Model& m = p.model;
+  const bool is_pytorch = p.parallel.framework == Framework::pytorch;
+  LayerTraffic bytes;
+  if (is_low_precision(p.training.parameter_dtype)) {
+    const double T = tokens_per_micro_batch(p), t = static_cast<double>(p.parallel.tensor), h = static_cast<double>(m.hidden_size), d = static_cast<double>(m.head_dim);
+    const double experts = m.moe ? static_cast<double>(m.moe->experts_per_token) : 1;
+    const double f = m.moe ? experts * static_cast<double>(m.moe->intermediate_size) + static_cast<double>(m.moe->shared_intermediate_size) : static_cast<double>(m.intermediate_size);
+    const double heads = static_cast<double>(m.num_attention_heads), kv = static_cast<double>(m.num_key_value_heads);
+    const double inputs = h * (1 + experts) + (heads * d + f) / t, outputs = ((heads + 2 * kv) * d + (is_gated(m.mlp) ? 2 : 1) * f) / t + h * (1 + experts);
+    const double casts = is_pytorch ? k.casts_pytorch : k.casts;
+    const double uses = is_pytorch ? 1 : 1 / static_cast<double>(micro_batches(p));  // Transformer Engine keeps them over a step's micro-batches
+    bytes.forward += casts * 3 * (inputs * T * layers + W * uses);
+    bytes.backward += casts * 4 * outputs * T * layers;
+  }
+  if (p.training.lora && p.training.lora->base_dtype == DType::nf4) {
+    bytes.forward += k.unpacking * 4.5 * W;
+    bytes.backward += k.unpacking * 4.5 * W;
+  }
+  if (!shards_parameters(p.parallel.data_sharding)) bytes.backward += (is_pytorch ? 1 : 2) * element_bytes(p.training.gradient_dtype) * trained;
+  return bytes;
+}
+
 double loss_bytes(const Plan& p, const EfficiencyConstants& k) {
   switch (p.training.loss) {
     case Loss::logits_fp32: return k.loss_logits_fp32;
@@ -60,7 +86,7 @@ double loss_bytes(const Plan& p, const EfficiencyConstants& k) {
 }
 
 // Fused attention, forward and backward. The exponentials of the softmax run on the special function units beside the matrix unit:
-//   t_f = F·(1/(fa_e·e·peak) + fa_k/(4d·SFU))·(1 + 256/s),  SFU = 16 per SM and clock;  t_b = fa_b·(2.5·matrix + 2·exponential part)
+//   t_f = F·(1/(fa_e·e·peak) + fa_k·ov/(4d·SFU))·(1 + 256/s),  SFU = 16 per SM and clock, ov < 1 where a kernel overlaps them;  t_b = fa_b·(2.5·matrix + 2·exponential part)
 struct AttentionTime { Seconds forward, backward; };
 AttentionTime attention_time(const Plan& p, Flops flops, FlopsPerSecond rate, const EfficiencyConstants& k) {
   const Gpu& g = p.cluster.node.gpu;
@@ -69,8 +95,10 @@ AttentionTime attention_time(const Plan& p, Flops flops, FlopsPerSecond rate, co
   const double matmul = time_at(flops, rate * k.attention_matmul).value;
   double exponential = 0;
   const double sfu = 16.0 * g.sm_count * g.boost_clock_hz;
+  // Transformer Engine's kernels on Hopper and newer work on two tiles by turns: most of the softmax of one hides behind the other's products.
+  const bool overlaps = p.training.kernels == Kernels::fused && p.training.switches.elementwise_traffic == 0 && (g.architecture == "Hopper" || g.architecture.starts_with("Blackwell"));
   const double d = static_cast<double>(p.model.mla ? p.model.mla->qk_nope_head_dim + p.model.mla->qk_rope_head_dim : p.model.head_dim);
-  if (sfu > 0 && d > 0) exponential = flops.value / (4 * d) * k.attention_exponential / sfu;
+  if (sfu > 0 && d > 0) exponential = flops.value / (4 * d) * k.attention_exponential * (overlaps ? k.attention_overlapped : 1) / sfu;
   return {Seconds((matmul + exponential) * fill), Seconds(k.attention_backward * (2.5 * matmul + 2 * exponential) * fill)};
 }
 
@@ -143,19 +171,22 @@ ComputeCost stage_compute(const Plan& p, const SequenceWork& work, const Compute
     const LayerTraffic traffic = layer_traffic(p);
     const double phi = elementwise_factor(p, k) * layers;
     cost.elementwise_s = time_at(Bytes(phi * traffic.forward), memory);
-    const Seconds elementwise_backward = time_at(Bytes(phi * traffic.backward), memory);
+    const double used = stage.layers > 0 ? layers / static_cast<double>(stage.layers) : 1;  // of two copies a micro-batch passes one
+    const LayerTraffic weights = weight_traffic(p, layers, (stage.total() - stage.embedding) * used, trained * used, k);
+    const Seconds weights_forward = time_at(Bytes(weights.forward), memory);
+    const Seconds elementwise_backward = time_at(Bytes(phi * traffic.backward + weights.backward), memory);
     if (is_last) {
       const double T = tokens_per_micro_batch(p);
       cost.loss_s = time_at(Bytes(loss_bytes(p, k) * T * static_cast<double>(padded_vocabulary(p.model, p.parallel.framework, p.parallel.tensor)) / t), memory);
     }
     // Frozen weights need the gradient of their input only.
     const double linear_backward = p.training.lora ? 1 : 2;
-    cost.forward = cost.linear_s + cost.head_s + cost.attention_s + cost.elementwise_s + 0.5 * cost.loss_s;
+    cost.forward = cost.linear_s + cost.head_s + cost.attention_s + cost.elementwise_s + weights_forward + 0.5 * cost.loss_s;
     cost.backward = linear_backward * (cost.linear_s + cost.head_s) + attention.backward + elementwise_backward + 0.5 * cost.loss_s;
     // Recomputation repeats forward work inside backward.
     const Flops extra = work.recomputed * share;
     if (extra.value > 0 && (f.linear + f.attention).value > 0)
-      cost.backward += (cost.linear_s + cost.attention_s + cost.elementwise_s) * (extra.value / ((f.linear + f.attention) * share).value);
+      cost.backward += (cost.linear_s + cost.attention_s + cost.elementwise_s + weights_forward) * (extra.value / ((f.linear + f.attention) * share).value);
   }
 
   // Optimizer: reads and writes master weights and states of the rank's share once, writes 16-bit weights, reads gradients.

@@ -22,11 +22,15 @@ struct EfficiencyConstants {
   double reference_w_per_tflops = 0, reference_w_per_tflops_fp8 = 0;
   double power_exponent = 0;          // pw
   double ceiling = 0;                 // ecap
+  double volta = 0;                   // what is left of that on Volta, whose shared memory feeds its first tensor cores late
   double attention_matmul = 0;        // fa_e: share of the matrix rate inside a fused attention kernel
   double attention_exponential = 0;   // fa_k: exponentials against what the special function units could do
+  double attention_overlapped = 0;    // fa_ov: what shows of the exponentials in kernels that overlap them
   double attention_backward = 0;      // fa_b
   double memory = 0;                  // emem: share of the memory bandwidth
   double elementwise_eager = 0, elementwise_compiled = 0, elementwise_fused = 0;  // phi: traffic against the minimum
+  double casts = 0, casts_pytorch = 0;  // traffic of casts to 8 and 4 bits against the least possible; PyTorch: spelled out
+  double unpacking = 0;               // the same of 4-bit weights
   double loss_logits_fp32 = 0, loss_fused = 0, loss_chunked = 0;  // bytes moved per logit, forward and backward
   double optimizer = 0;               // traffic of the optimizer step against the minimum
   double host_per_micro_batch_s = 0, host_per_step_s = 0;

@@ -98,6 +98,7 @@ void read_switches(Reader& r, Variant& v) {
   read("keeps_quantised_inputs", v.keeps_quantised_inputs);
   read("workspace_bytes", v.workspace_bytes);
   read("grouped_workspace_bytes", v.grouped_workspace_bytes);
+  read("elementwise_traffic", v.elementwise_traffic);
 }
 
 void put(const Variant& v, Implementation& i) {
@@ -116,6 +117,7 @@ void put(const Variant& v, Implementation& i) {
   put_one(v.keeps_quantised_inputs, i.switches.keeps_quantised_inputs);
   put_one(v.workspace_bytes, i.switches.workspace_bytes);
   put_one(v.grouped_workspace_bytes, i.switches.grouped_workspace_bytes);
+  put_one(v.elementwise_traffic, i.switches.elementwise_traffic);
 }
 
 void read_variants(Reader& r, Implementation& implementation) {

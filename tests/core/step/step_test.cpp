@@ -68,6 +68,39 @@ TEST_CASE("clock under load: the fewer watts per TFLOP/s, the lower the reached 
   }
 }
 
+TEST_CASE("clock under load: Volta reaches less, a power limit counts, and an H100 of 500 W has a time") {
+  const EfficiencyConstants& k = constants().efficiency;
+  const auto efficiency = [&](const char* gpu, double watts) { return matrix_efficiency(presets().gpu(gpu).value(), DType::fp16, watts, k); };
+  CHECK(std::fabs(efficiency("v100-32gb-sxm", 0) * 125 / 92 - 1) < 0.03);  // TFLOP/s of published runs
+  CHECK(std::fabs(efficiency("h100-96gb-hbm2e-sxm", 0) / efficiency("h100-80gb-sxm", 500) - 1) < 1e-9);
+  CHECK(estimate(scenario("story", {{"cluster.node", "hgx-h100-96gb"}, {"cluster.gpus_per_node", "4"}}), constants()).step.mfu > 0.2);
+}
+
+TEST_CASE("what weights move beside the products: gradients added, 4-bit weights unpacked, casts kept over a step") {
+  const EfficiencyConstants& k = constants().efficiency;
+  const auto cost = [](std::initializer_list<std::pair<const char*, const char*>> edits) { return estimate(scenario("story", edits), constants()).cost; };
+  const double memory = presets().gpu("a100-80gb-sxm").value().hbm.value * k.memory, parameters = 7'241'732'096;
+  const auto backward = [&](const char* framework, const char* gradients) { return cost({{"parallel.framework", framework}, {"parallel.data_sharding", "ddp"}, {"training.gradient_dtype", gradients}}).backward.value; };
+  // Read and written for each micro-batch, 2 bytes more each way; PyTorch leaves one of them to the product.
+  CHECK(std::fabs((backward("megatron", "fp32") - backward("megatron", "bf16")) * memory / (4 * parameters) - 1) < 0.01);
+  CHECK(std::fabs((backward("pytorch", "fp32") - backward("pytorch", "bf16")) * memory / (2 * parameters) - 1) < 0.01);
+
+  const auto forward = [&](const char* base) { return cost({{"training.lora", base}}).forward.value; };
+  const double unpacked = (forward(R"({"rank":8,"targets":["q","v"],"base_dtype":"nf4"})") - forward(R"({"rank":8,"targets":["q","v"],"base_dtype":"bf16"})")) * memory;
+  CHECK(unpacked > 4.5 * k.unpacking * 6.9e9);  // all matrices, head included, of 7.24e9 with the embedding
+  CHECK(unpacked < 4.5 * k.unpacking * parameters);
+}
+
+TEST_CASE("Megatron in 8 bits with 16-bit gradients is taken to overlap, as the vendor's recipes do") {
+  const auto overlaps = [](const char* parameters, const char* gradients) {
+    const Overlap o = scenario("story", {{"parallel.framework", "megatron"}, {"parallel.data_sharding", "zero1"}, {"cluster.node", "hgx-h100-80gb"}, {"training.parameter_dtype", parameters}, {"training.gradient_dtype", gradients}}).parallel.overlap;
+    return o.gradient_reduce && o.parameter_gather && o.pipeline;
+  };
+  CHECK(overlaps("fp8", "bf16"));
+  CHECK_FALSE(overlaps("fp8", "fp32"));
+  CHECK_FALSE(overlaps("bf16", "bf16"));
+}
+
 TEST_CASE("pipeline: more micro-batches, smaller share of bubble; interleaving divides it") {
   const auto bubble = [](const char* batch, const char* schedule, const char* chunks) {
     const StepAnswer s = estimate(scenario("story", {{"parallel.framework", "megatron"}, {"parallel.data", "1"}, {"parallel.pipeline", "4"}, {"training.global_batch_size", batch}, {"parallel.pipeline_schedule", schedule}, {"parallel.virtual_stages", chunks}}), constants()).step;
