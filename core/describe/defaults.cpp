@@ -7,12 +7,17 @@ GradientSync default_gradient_sync(Framework framework, DataSharding sharding) {
   return shards_gradients(sharding) ? GradientSync::every : GradientSync::last;
 }
 
-Overlap default_overlap(Framework framework, DataSharding sharding) {
+bool follows_vendor_recipes(Framework framework, const Training& training) {
+  return framework == Framework::megatron && is_low_precision(training.parameter_dtype) && training.gradient_dtype == DType::bf16;
+}
+
+Overlap default_overlap(const Parallel& p, const Training& training) {
+  if (follows_vendor_recipes(p.framework, training)) return {true, true, p.sequence_parallel, true};
   Overlap overlap;
-  switch (framework) {
+  switch (p.framework) {
     case Framework::pytorch: overlap.gradient_reduce = overlap.parameter_gather = true; break;
     case Framework::megatron: break;
-    case Framework::deepspeed: overlap.gradient_reduce = overlap.parameter_gather = sharding == DataSharding::zero3; break;
+    case Framework::deepspeed: overlap.gradient_reduce = overlap.parameter_gather = p.data_sharding == DataSharding::zero3; break;
   }
   return overlap;
 }

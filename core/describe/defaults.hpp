@@ -1,9 +1,10 @@
-// What a framework does when the plan does not say: the defaults that depend on framework and data sharding.
+// What a framework does when the plan does not say: the defaults that depend on framework, data sharding and number formats.
 #pragma once
 
 #include <vector>
 
 #include "core/describe/parallel.hpp"
+#include "core/describe/training.hpp"
 
 namespace wireplan {
 
@@ -12,8 +13,11 @@ namespace wireplan {
 GradientSync default_gradient_sync(Framework framework, DataSharding sharding);
 
 // What runs beside compute: PyTorch overlaps gradient reduction and FSDP's gathers; Megatron overlaps nothing until its flags are
-// set; DeepSpeed overlaps by default at stage 3 only.
-Overlap default_overlap(Framework framework, DataSharding sharding);
+// set, as the vendor's recipes do; DeepSpeed overlaps by default at stage 3 only.
+Overlap default_overlap(const Parallel& parallel, const Training& training);
+
+// Who trains with Megatron in 8 or 4 bits and 16-bit gradients starts from the vendor's recipes.
+bool follows_vendor_recipes(Framework framework, const Training& training);
 
 // The data shardings a framework has, in order of how much they divide.
 std::vector<DataSharding> shardings_of(Framework framework);

@@ -110,13 +110,10 @@ void fill_overlap(Plan& plan, const PlanStated& stated, const DeepSpeedChoices& 
                has_own ? "default of implementation " + std::string(id)
                        : framework_text(plan) + " with data_sharding " + std::string(name_of(p.data_sharding)));
   }
-  Overlap usual = default_overlap(p.framework, p.data_sharding);
+  Overlap usual = default_overlap(p, plan.training);
   std::string why = framework_text(plan);
-  // Who trains in 8 or 4 bits with 16-bit gradients starts from the vendor's recipes, which turn all of it on.
-  if (p.framework == Framework::megatron && is_low_precision(plan.training.parameter_dtype) && plan.training.gradient_dtype == DType::bf16) {
-    usual = {true, true, p.sequence_parallel, true};
+  if (follows_vendor_recipes(p.framework, plan.training))
     why += " in " + std::string(name_of(plan.training.parameter_dtype)) + " with bf16 gradients, as NVIDIA's recipes set it";
-  }
   if (choices.overlap.is_boolean()) {
     usual.gradient_reduce = choices.overlap.get<bool>();
     why += ", overlap_comm of the DeepSpeed configuration";

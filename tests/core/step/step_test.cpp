@@ -3,6 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 
+#include "core/answer/alternatives.hpp"
 #include "tests/support/plans.hpp"
 
 using namespace wireplan;
@@ -99,6 +100,9 @@ TEST_CASE("Megatron in 8 bits with 16-bit gradients is taken to overlap, as the 
   CHECK(overlaps("fp8", "bf16"));
   CHECK_FALSE(overlaps("fp8", "fp32"));
   CHECK_FALSE(overlaps("bf16", "bf16"));
+  // What the plan compares itself with is set up the same way.
+  const Plan plan = scenario("story", {{"parallel.framework", "megatron"}, {"parallel.data_sharding", "zero1"}, {"cluster.node", "hgx-h100-80gb"}, {"training.parameter_dtype", "fp8"}});
+  for (const Alternative& a : sharding_alternatives(plan, constants())) CHECK(a.plan.parallel.overlap == plan.parallel.overlap);
 }
 
 TEST_CASE("pipeline: more micro-batches, smaller share of bubble; interleaving divides it") {
