@@ -21,7 +21,7 @@ struct NcclFinding {
   std::string remedy;     // what to change and what is planned then; where nothing helps, that
 };
 
-// At most six further decisions. The most serious come first, else in the order of the rules.
+// At most eight further decisions, three for a rack. The most serious come first, else in the order of the rules.
 std::vector<NcclFinding> nccl_findings(const nccl::Machine& machine, const nccl::Request& request, const nccl::Release& release, const nccl::Decision& decision);
 
 }  // namespace wireplan

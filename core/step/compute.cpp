@@ -22,11 +22,20 @@ namespace {
 Seconds time_at(Flops work, FlopsPerSecond rate) { return rate.value > 0 ? work / rate : Seconds(0); }
 Seconds time_at(Bytes work, BytesPerSecond rate) { return rate.value > 0 ? work / rate : Seconds(0); }
 
+// Fused kernels of Transformer Engine; code bases with fused kernels of their own state what those move.
+bool has_transformer_engine(const Training& t) { return t.kernels == Kernels::fused && t.switches.elementwise_traffic == 0; }
+
+// Width of what a token passes in the MLPs of a layer.
+double mlp_width(const Model& m) {
+  if (!m.moe) return static_cast<double>(m.intermediate_size);
+  return static_cast<double>(m.moe->intermediate_size) * static_cast<double>(m.moe->experts_per_token) + static_cast<double>(m.moe->shared_intermediate_size);
+}
+
 double elementwise_factor(const Plan& p, const EfficiencyConstants& k) {
   switch (p.training.kernels) {
     case Kernels::eager: return k.elementwise_eager;
     case Kernels::compiled: return k.elementwise_compiled;
-    case Kernels::fused: return p.training.switches.elementwise_traffic > 0 ? p.training.switches.elementwise_traffic : k.elementwise_fused;
+    case Kernels::fused: return has_transformer_engine(p.training) ? k.elementwise_fused : p.training.switches.elementwise_traffic;
   }
   return k.elementwise_eager;
 }
@@ -38,13 +47,8 @@ LayerTraffic layer_traffic(const Plan& p) {
   const double T = tokens_per_micro_batch(p), Tp = tokens_of_stream(p), t = static_cast<double>(p.parallel.tensor);
   const double h = static_cast<double>(m.hidden_size), d = static_cast<double>(m.head_dim);
   const double heads = static_cast<double>(m.num_attention_heads + m.num_key_value_heads);
-  double f = static_cast<double>(m.intermediate_size);
-  double permuted = 0;
-  if (m.moe) {
-    const double K = static_cast<double>(m.moe->experts_per_token);
-    f = static_cast<double>(m.moe->intermediate_size) * K + static_cast<double>(m.moe->shared_intermediate_size);
-    permuted = 7 * 2 * T * K * h / t;  // gather to experts and back
-  }
+  const double f = mlp_width(m);
+  const double permuted = m.moe ? 7 * 2 * T * static_cast<double>(m.moe->experts_per_token) * h / t : 0;  // gather to experts and back
   const double rotary = 4 * T * heads * d / t;
   const double gated = is_gated(m.mlp) ? 1 : 0;
   return {20 * Tp * h + rotary + 2 * T * f / t * (2 + gated) + permuted, 24 * Tp * h + rotary + 2 * T * f / t * (3 + 2 * gated) + permuted};
@@ -60,7 +64,7 @@ LayerTraffic weight_traffic(const Plan& p, double layers, double W, double train
   if (is_low_precision(p.training.parameter_dtype)) {
     const double T = tokens_per_micro_batch(p), t = static_cast<double>(p.parallel.tensor), h = static_cast<double>(m.hidden_size), d = static_cast<double>(m.head_dim);
     const double experts = m.moe ? static_cast<double>(m.moe->experts_per_token) : 1;
-    const double f = m.moe ? experts * static_cast<double>(m.moe->intermediate_size) + static_cast<double>(m.moe->shared_intermediate_size) : static_cast<double>(m.intermediate_size);
+    const double f = mlp_width(m);
     const double heads = static_cast<double>(m.num_attention_heads), kv = static_cast<double>(m.num_key_value_heads);
     const double inputs = h * (1 + experts) + (heads * d + f) / t, outputs = ((heads + 2 * kv) * d + (is_gated(m.mlp) ? 2 : 1) * f) / t + h * (1 + experts);
     const double casts = is_pytorch ? k.casts_pytorch : k.casts;
@@ -96,7 +100,7 @@ AttentionTime attention_time(const Plan& p, Flops flops, FlopsPerSecond rate, co
   double exponential = 0;
   const double sfu = 16.0 * g.sm_count * g.boost_clock_hz;
   // Transformer Engine's kernels on Hopper and newer work on two tiles by turns: most of the softmax of one hides behind the other's products.
-  const bool overlaps = p.training.kernels == Kernels::fused && p.training.switches.elementwise_traffic == 0 && (g.architecture == "Hopper" || g.architecture.starts_with("Blackwell"));
+  const bool overlaps = has_transformer_engine(p.training) && (g.architecture == "Hopper" || g.architecture.starts_with("Blackwell"));
   const double d = static_cast<double>(p.model.mla ? p.model.mla->qk_nope_head_dim + p.model.mla->qk_rope_head_dim : p.model.head_dim);
   if (sfu > 0 && d > 0) exponential = flops.value / (4 * d) * k.attention_exponential * (overlaps ? k.attention_overlapped : 1) / sfu;
   return {Seconds((matmul + exponential) * fill), Seconds(k.attention_backward * (2.5 * matmul + 2 * exponential) * fill)};

@@ -9,7 +9,6 @@ namespace {
 
 constexpr int kMostThreads = 640, kWarp = 32;
 
-
 // NCCL's expectation in its own precision, on which ties hang.
 float expected(const Decision& d, const Release& release, Operation op, Algorithm a, Protocol p, double size) {
   const Decision::Cost& cost = d.cost(op, a, p);
