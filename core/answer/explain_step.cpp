@@ -119,17 +119,25 @@ void explain_times(const Plan& p, const Constants& k, const Estimate& e, Explain
     exposed.push_back(seconds_of(symbol, e.communication[i].exposed, kEstimate, std::string(e.communication[i].name), "communication." + std::to_string(i) + ".exposed_s"));
   }
   out.add("step.exposed_communication_s", "X", formula.empty() ? "0" : formula, std::move(exposed), s.exposed_communication.value, "s", kEstimate, own);
-  out.add("step.bubble_s", "b", "g·(S - t)", {factor_of("g", c.bubble_factor, kEstimate, "how much of the fill and drain the schedule leaves idle"), seconds_of("S", c.stage_sum, kEstimate, "one micro-batch through all stages"), seconds_of("t", c.forward + c.backward, kEstimate, "one micro-batch on the slowest stage")}, s.bubble.value, "s", kEstimate, {"megatron21", "zerobubble24"});
+  const ComputeCost& stage = c.stages[c.slowest];
+  const PassPace& pace = c.paces[c.slowest];
+  Seconds hops;
+  for (const MessageCost& message : c.messages)
+    if (message.message.group == GroupKind::pipeline) hops += message.exposed;
+  out.add("step.bubble_s", "b", "E - X_p - m·(F_r + B_r)",
+          {seconds_of("E", c.schedule, kEstimate, "the schedule simulated pass by pass, from the first to the last on any stage"), seconds_of("X_p", hops, kEstimate, "what hops between stages add"), count_of("m", m, "micro-batches per step"),
+           seconds_of("F_r", pace.real_forward, kEstimate, "forward of one micro-batch on the slowest stage with what it waits for"), seconds_of("B_r", pace.real_backward, kEstimate, "its backward")},
+          s.bubble.value, "s", kEstimate, {"megatron21", "zerobubble24"});
   out.add("step.optimizer_s", "o", "o", {seconds_of("o", s.optimizer, kEstimate, "reads and writes of states, gradients and weights at the reached memory bandwidth")}, s.optimizer.value, "s", kEstimate, fitted);
   const double graphs = p.training.cuda_graphs ? k.efficiency.host_with_graphs : 1;
-  out.add("step.host_s", "h", "h_s + m·h_m + G·((1 + (m·l/G)^q)^(1/q) - 1)",
+  out.add("step.host_s", "h", "h_s + m·(h_m + (F_l + B_l) - (F + B))",
           {seconds_of("h_s", Seconds(k.efficiency.host_per_step_s), kEstimate, "per step"), count_of("m", m, "micro-batches per step"), seconds_of("h_m", Seconds(k.efficiency.host_per_micro_batch_s * graphs), kEstimate, "per micro-batch"),
-           seconds_of("G", std::max(s.compute + s.exposed_communication, Seconds(1e-9)), kEstimate, "what the GPU is busy with: compute and exposed communication"), seconds_of("l", c.launch, kEstimate, "launching the kernels of one micro-batch on the slowest stage"),
-           factor_of("q", k.efficiency.host_norm, kEstimate, "how sharply the longer of the two wins")},
+           seconds_of("F_l", pace.forward, kEstimate, "forward of one on the slowest stage where the host launches a layer in " + format_seconds(stage.layer.launch_forward)), seconds_of("B_l", pace.backward, kEstimate, "backward where it launches a layer in " + format_seconds(stage.layer.launch_backward)),
+           seconds_of("F", c.forward, kEstimate, "forward with a host that never is late"), seconds_of("B", c.backward, kEstimate, "backward with such a host")},
           s.host.value, "s", kEstimate, fitted);
   out.add("step.offload_s", "f", "D/R", {bytes_of("D", c.offload_bytes, kEstimate, "copied over PCIe per rank and step"), {"R", k.efficiency.host_link_bytes_per_s, "bytes/s", kEstimate, "rate of pinned copies", ""}}, s.offload.value, "s", kEstimate, fitted);
   out.add("step.straggler_s", "z", "q·(C + X + b + o + h + f)", [&] { std::vector<ExplainedValue> v(parts.begin(), parts.end() - 1); v.push_back(factor_of("q", c.straggler_factor, kEstimate, "expected excess of the slowest of so many ranks")); return v; }(), s.straggler.value, "s", kEstimate, fitted);
-  out.add("step.on_ideal_wiring_s", "T_0", "(1 + q)·(C + b + o + h + f)", {factor_of("q", c.straggler_factor, kEstimate, "expected excess of the slowest rank"), parts[0], parts[2], parts[3], parts[4], parts[5]}, s.on_ideal_wiring.value, "s", kEstimate, own);
+  out.add("step.on_ideal_wiring_s", "T_0", "(1 + q)·(C + b_0 + o + h + f)", {factor_of("q", c.straggler_factor, kEstimate, "expected excess of the slowest rank"), parts[0], seconds_of("b_0", c.ideal_bubble, kEstimate, "bubble of the schedule on infinitely fast links"), parts[3], parts[4], parts[5]}, s.on_ideal_wiring.value, "s", kEstimate, own);
 }
 
 void explain_rates(const Plan& p, const Estimate& e, Explainer& out) {

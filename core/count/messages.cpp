@@ -144,8 +144,9 @@ double bytes_sent(const GroupSizes& sizes, const std::vector<Message>& messages)
 
 }  // namespace
 
-std::vector<Message> step_messages(const Plan& plan) {
+std::vector<Message> step_messages(const Plan& plan, Count* chosen) {
   std::vector<Message> busiest = stage_messages(plan, 0);
+  if (chosen) *chosen = 0;
   const Count stages = plan.parallel.pipeline;
   if (stages <= 1) return busiest;
   const GroupSizes sizes = group_sizes(plan);
@@ -157,6 +158,7 @@ std::vector<Message> step_messages(const Plan& plan) {
     if (sent > most) {
       most = sent;
       busiest = std::move(messages);
+      if (chosen) *chosen = stage;
     }
   }
   return busiest;

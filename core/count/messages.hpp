@@ -39,12 +39,12 @@ struct Message {
 
 // The list for one optimizer step, in the order of the step's phases. Groups of one rank produce no message. Calls of one name
 // but different sizes are several messages; the last "ddp-bucket" is the bucket that closes last.
-// It is that of the stage that sends most bytes, compared among first, second and last stage.
+// It is that of the stage that sends most bytes, compared among first, second and last stage; `stage` is told which.
 // Exact for DDP (buckets), ZeRO-1/2/3, FSDP, HSDP, TP (+SP), PP, CP (ring) and EP (all-to-all, balanced routing). Left out:
 // scalars of gradient norms under tensor and pipeline parallelism, buffers' broadcasts, exchange of token counts.
 // Sources: [pytorch-ddp-notes], [pytorch-fsdp-notes], [deepspeed-zero], [zero20] §7, [megatron21] §3, [korthikanti22] §4.2.
 // Test: tests/core/count/messages_test.cpp, against [framework-traces].
-std::vector<Message> step_messages(const Plan& plan);
+std::vector<Message> step_messages(const Plan& plan, Count* stage = nullptr);
 
 // The same for a given stage (0-based).
 std::vector<Message> stage_messages(const Plan& plan, Count stage);

@@ -110,18 +110,18 @@ AttentionTime attention_time(const Plan& p, Flops flops, FlopsPerSecond rate, co
 
 namespace {
 
-// Seconds the host needs to launch one micro-batch's kernels on a stage: per layer h forward, host_backward·h backward, h again for
+// Seconds the host needs to launch one layer's kernels for a micro-batch: h forward, host_backward·h backward, h again for
 // a full recomputation.  Source: [published-runs], least squares on runs small enough to show it. Kind: estimate.
-Seconds launch_time(const Plan& p, const EfficiencyConstants& k, Count index, double layers) {
+UnitTime launch_times(const Plan& p, const EfficiencyConstants& k, Count index) {
   const bool is_pytorch = p.parallel.framework == Framework::pytorch;
-  double per_layer = is_pytorch ? k.host_per_layer_pytorch_s : p.training.kernels == Kernels::fused ? k.host_per_layer_fused_s : k.host_per_layer_megatron_s;
+  double per_layer = is_pytorch ? k.host_per_layer_pytorch_s : has_transformer_engine(p.training) ? k.host_per_layer_fused_s : k.host_per_layer_megatron_s;
   if (p.model.moe) {
     const double all = static_cast<double>(p.model.num_layers);
     per_layer += k.host_per_moe_layer_s * (all > 0 ? static_cast<double>(moe_layers_between(p.model, 0, p.model.num_layers)) / all : 0);
   }
   const double again = p.training.recompute.kind == RecomputeKind::selective ? (is_pytorch ? 0.5 : 0.2) : recomputed_share(p.model, p.parallel, p.training.recompute, index);
   const double factor = (p.training.lora ? k.host_adapters : 1) * (p.training.cuda_graphs ? k.host_with_graphs : 1);
-  return Seconds(layers * per_layer * (1 + k.host_backward + again) * factor);
+  return {{}, {}, Seconds(per_layer * factor), Seconds(per_layer * (k.host_backward + again) * factor)};
 }
 
 }  // namespace
@@ -149,7 +149,9 @@ ComputeCost stage_compute(const Plan& p, const SequenceWork& work, const Compute
   const FlopsPerSecond rate = rates.matrix, rate16 = rates.matrix16;
 
   const double layers = layers_per_micro_batch(p.parallel, stage.layers);
-  cost.launch = launch_time(p, k, index, layers);
+  cost.layers = layers;
+  cost.layer = launch_times(p, k, index);
+  cost.launch = layers * (cost.layer.launch_forward + cost.layer.launch_backward);
   if (p.model.opaque) {
     cost.linear = Flops(p.model.opaque->flops_per_sample / 3 * b * layers / static_cast<double>(p.model.opaque->units) / (t * c));
     cost.linear_s = time_at(cost.linear, rate);
@@ -191,6 +193,13 @@ ComputeCost stage_compute(const Plan& p, const SequenceWork& work, const Compute
     const Flops extra = work.recomputed * share;
     if (extra.value > 0 && (f.linear + f.attention).value > 0)
       cost.backward += (cost.linear_s + cost.attention_s + cost.elementwise_s + weights_forward) * (extra.value / ((f.linear + f.attention) * share).value);
+    cost.last_end.forward = cost.head_s + 0.5 * cost.loss_s;
+    cost.last_end.backward = linear_backward * cost.head_s + 0.5 * cost.loss_s;
+    if (!p.training.lora) cost.weight_gradient = cost.linear_s + cost.head_s;
+  }
+  if (layers > 0) {
+    cost.layer.forward = (cost.forward - cost.last_end.forward) / layers;
+    cost.layer.backward = (cost.backward - cost.last_end.backward) / layers;
   }
 
   // Optimizer: reads and writes master weights and states of the rank's share once, writes 16-bit weights, reads gradients.

@@ -42,7 +42,7 @@ struct EfficiencyConstants {
   double host_link_bytes_per_s = 0;   // offload copies over PCIe
   double tensor_exposed = 0, tensor_overlapped = 0;      // share of tensor-parallel communication that shows
   double pipeline_exposed = 0, pipeline_overlapped = 0;  // the same of hops between stages in steady state
-  double overlap_window = 0;          // share of backward that gradient reduction can hide behind
+  double overlap_slowdown = 0;        // γ: what compute loses of the time communication runs beside it
   double straggler = 0;               // per standard deviation over ranks
   double scale = 0;                   // per doubling of nodes
   double band = 0, band_moe = 0;      // relative half widths of the time band
@@ -54,6 +54,9 @@ struct EfficiencyConstants {
 // Source: [published-runs], fitted on parts from V100 to GB300. Kind: estimate. Test: tests/core/step/step_test.cpp.
 double matrix_efficiency(const Gpu& gpu, DType type, double power_limit_w, const EfficiencyConstants& k);
 
+// A part of a stage that runs as one: GPU and host seconds of one micro-batch.
+struct UnitTime { Seconds forward, backward, launch_forward, launch_backward; };
+
 // Seconds and counts of one micro-batch on one stage.
 struct ComputeCost {
   Flops linear, attention, head;         // forward, on this rank
@@ -61,6 +64,9 @@ struct ComputeCost {
   Seconds elementwise_s, loss_s;         // forward; loss: forward and backward
   Seconds forward, backward;             // backward includes recomputation
   Seconds launch;                        // what the host needs to launch the kernels of one micro-batch
+  UnitTime layer, first_end, last_end;   // one layer; embedding; final norm, head and loss: together forward, backward and launch
+  double layers = 0;
+  Seconds weight_gradient;               // part of backward nothing else waits for
   Seconds optimizer;                     // once per step
 };
 

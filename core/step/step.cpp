@@ -5,87 +5,48 @@
 
 #include "core/base/math.hpp"
 #include "core/cost/memory.hpp"
+#include "core/step/exposure.hpp"
+#include "core/step/schedule.hpp"
 
 namespace wireplan {
 
 namespace {
 
-constexpr bool is_model_parallel(GroupKind g) {
-  return g == GroupKind::tensor || g == GroupKind::expert || g == GroupKind::expert_tensor || g == GroupKind::context || g == GroupKind::pipeline;
+// GPU and host work side by side and wait for each other now and then: (G^q + H^q)^(1/q).
+// Source: [published-runs], least squares on runs small enough to show it. Kind: estimate.
+double together(double gpu, double host, double norm) {
+  if (gpu <= 0 || host <= 0) return std::max(gpu, host);
+  const double more = std::max(gpu, host), less = std::min(gpu, host);
+  return less < 1e-3 * more ? more : more * power(1 + power(less / more, norm), 1 / norm);
 }
 
-// Of the messages of one name and phase, the one whose call nothing can hide: before the first gather of a phase nothing has been
-// gathered to compute with, after the last reduction nothing is left to compute.
-bool bounds_its_phase(const std::vector<MessageCost>& messages, std::size_t i) {
-  const Message& m = messages[i].message;
-  const auto is_like = [&](const MessageCost& other) { return other.message.name == m.name && other.message.phase == m.phase; };
-  const bool is_gather = m.collective == Collective::all_gather || m.collective == Collective::broadcast;
-  const auto here = messages.begin() + static_cast<std::ptrdiff_t>(i);
-  return is_gather ? std::none_of(messages.begin(), here, is_like) : std::none_of(here + 1, messages.end(), is_like);
+struct LayerPace { Seconds forward, backward; };
+
+// One layer and the whole pass of a stage, `waits` for communication inside the layers. The host is met layer by layer.
+LayerPace layer_pace(const ComputeCost& c, const LayerWaits& waits, double norm) {
+  return {Seconds(together((c.layer.forward + waits.forward).value, c.layer.launch_forward.value, norm)),
+          Seconds(together((c.layer.backward + waits.backward).value, c.layer.launch_backward.value, norm))};
+}
+LayerPace stage_pace(const ComputeCost& c, const LayerPace& layer) {
+  return {c.layers * layer.forward + c.first_end.forward + c.last_end.forward, c.layers * layer.backward + c.first_end.backward + c.last_end.backward};
 }
 
-// What shows of a message that stands on the critical path of its layer or stage, as a share of its time:
-//   tensor parallel   a fixed share, less where the framework pipelines it with the product
-//   expert parallel   dispatch and combine block the layer: all of it
-//   context ring      what attention of the same block does not cover
-//   pipeline          filling and draining the pipe, and a share of the hops in steady state
-double exposed_share(const Plan& p, const EfficiencyConstants& k, const StepCost& cost, const MessageCost& c) {
-  const double m = static_cast<double>(micro_batches(p)), stages = static_cast<double>(p.parallel.pipeline);
-  switch (c.message.group) {
-    case GroupKind::tensor: return p.parallel.overlap.tensor ? k.tensor_overlapped : k.tensor_exposed;
-    case GroupKind::context: {
-      const Seconds cover = k.overlap_window * (c.message.phase == Phase::forward ? 1.0 : 2.5) * m * cost.stages.front().attention_s;
-      return c.total > cover ? (c.total - cover) / c.total : 0;
-    }
-    case GroupKind::pipeline: {
-      const double steady = p.parallel.overlap.pipeline ? k.pipeline_overlapped : k.pipeline_exposed;
-      const double hops = std::max(m * static_cast<double>(p.parallel.virtual_stages), stages - 1);
-      return steady + (1 - steady) * (stages - 1) / hops;
-    }
-    default: return 1;
-  }
-}
-
-// exposed = unavoidable + share·(total - unavoidable). Gradient reductions and parameter gathers run beside compute of their phase
-// when the framework overlaps them: together they hide up to the compute of the phase, and each gets the same share of what is left.
-void apply_exposure(const Plan& p, const EfficiencyConstants& k, StepCost& cost) {
+// From the first pass of a step to the end of the last.
+Seconds schedule_time(const Plan& p, const StepCost& cost, bool on_this_wiring, Seconds hop) {
   const double m = static_cast<double>(micro_batches(p));
-  const auto is_hideable = [](const Message& message) { return message.overlappable && !is_model_parallel(message.group); };
-  Seconds hideable_forward, hideable_backward;
-  for (std::size_t i = 0; i < cost.messages.size(); ++i) {
-    MessageCost& c = cost.messages[i];
-    if (!is_hideable(c.message)) {
-      c.share = exposed_share(p, k, cost, c);
-      continue;
-    }
-    const double syncs = c.message.phase == Phase::forward || p.parallel.gradient_sync == GradientSync::every ? m : 1;
-    if (bounds_its_phase(cost.messages, i)) c.unavoidable = c.total * (std::min(c.message.calls, syncs) / c.message.calls);
-    (c.message.phase == Phase::forward ? hideable_forward : hideable_backward) += c.total - c.unavoidable;
+  if (cost.stages.size() == 1) {
+    const PassPace& pace = cost.paces.front();
+    return m * (on_this_wiring ? pace.real_forward + pace.real_backward : pace.forward + pace.backward);
   }
-  const double backward_windows = p.parallel.gradient_sync == GradientSync::every || shards_parameters(p.parallel.data_sharding) ? m : 1;
-  const Seconds window_forward = m * cost.forward, window_backward = k.overlap_window * backward_windows * cost.backward;
-  for (MessageCost& c : cost.messages) {
-    if (is_hideable(c.message)) {
-      const bool is_forward = c.message.phase == Phase::forward;
-      const Seconds hideable = is_forward ? hideable_forward : hideable_backward, window = is_forward ? window_forward : window_backward;
-      c.share = hideable.value > 0 ? std::max(0.0, (hideable - window) / hideable) : 0;
-    }
-    c.exposed = c.unavoidable + c.share * (c.total - c.unavoidable);
-    cost.exposed_communication += c.exposed;
+  std::vector<StagePass> passes;
+  passes.reserve(cost.stages.size());
+  for (std::size_t i = 0; i < cost.stages.size(); ++i) {
+    const PassPace& pace = cost.paces[i];
+    const Seconds backward = on_this_wiring ? pace.real_backward : pace.backward, weights = std::min(cost.stages[i].weight_gradient, backward);
+    passes.push_back({on_this_wiring ? pace.real_forward : pace.forward, backward - weights, weights});
   }
-}
-
-// Bubble as a multiple of Σ τ_i - τ_max. Source: [zerobubble24] Table 2 with forward, backward and weight gradient equally long;
-// [dualpipe] for the last two. Kind: estimate. Valid: stages of similar length.
-double bubble_factor(const Plan& p) {
-  switch (p.parallel.pipeline_schedule) {
-    case PipelineSchedule::one_f_one_b: case PipelineSchedule::gpipe: return 1;
-    case PipelineSchedule::interleaved: return 1.0 / static_cast<double>(p.parallel.virtual_stages);
-    case PipelineSchedule::zb_h1: return 1.0 / 3;      // (p-1)(F + B - 2W) of (p-1)(F + B), B = 2W = 2F
-    case PipelineSchedule::zb_h2: case PipelineSchedule::zb_v: return 0;  // fill and drain only where p-1 or more micro-batches run
-    case PipelineSchedule::dualpipe: case PipelineSchedule::dualpipe_v: return 1.0 / 3;  // (p/2 - 1)(FB + B - 3W) with FB = F + B
-  }
-  return 1;
+  const Schedule schedule{p.parallel.pipeline_schedule, static_cast<int>(cost.stages.size()), static_cast<int>(p.parallel.virtual_stages), static_cast<int>(micro_batches(p)), 1};
+  return pipeline_times(schedule, passes, hop).end;
 }
 
 // Bytes a rank of one stage moves between GPU and host in a step. Offloaded optimizer: gradients down, updated 16-bit weights up.
@@ -104,32 +65,17 @@ Bytes offload_traffic(const Plan& p, const StageParameters& stage, const StagePa
 StepCost step_cost(const Plan& p, const PreparedCluster& cluster, const std::vector<StageParameters>& stages, const std::vector<StageParameters>& trained,
                    const SequenceWork& work, const EfficiencyConstants& k) {
   StepCost cost;
-  const double m = static_cast<double>(micro_batches(p));
-
-  // The slowest stage sets the pace, the sum of all fills the pipe.
-  Seconds slowest;
   cost.stages.reserve(stages.size());
   const ComputeRates rates = compute_rates(p, k);
   for (std::size_t i = 0; i < stages.size(); ++i) {
     const bool has_head = p.model.opaque ? i + 1 == stages.size() : stage_layers(p.model, p.parallel, static_cast<Count>(i)).heads > 0;
     cost.stages.push_back(stage_compute(p, work, rates, static_cast<Count>(i), stages[i], trained[i].total(), has_head, k));
-    const ComputeCost& c = cost.stages.back();
-    cost.stage_sum += c.forward + c.backward;
-    if (c.forward + c.backward > slowest) {
-      slowest = c.forward + c.backward;
-      cost.forward = c.forward;
-      cost.backward = c.backward;
-      cost.launch = c.launch;
-    }
-    cost.optimizer = std::max(cost.optimizer, c.optimizer);
+    cost.optimizer = std::max(cost.optimizer, cost.stages.back().optimizer);
   }
-  cost.compute = m * (cost.forward + cost.backward);
-  cost.bubble_factor = stages.size() > 1 ? bubble_factor(p) : 0;
-  cost.bubble = cost.bubble_factor * (cost.stage_sum - slowest);
 
   // Messages of one group kind share one ring.
   std::vector<std::pair<GroupKind, std::pair<RingOnWiring, GroupShape>>> rings;
-  for (const Message& message : step_messages(p)) {
+  for (const Message& message : step_messages(p, &cost.busiest)) {
     auto known = std::find_if(rings.begin(), rings.end(), [&](const auto& r) { return r.first == message.group; });
     if (known == rings.end()) {
       const GroupShape shape = group_shape(p, message.group);
@@ -155,13 +101,59 @@ StepCost step_cost(const Plan& p, const PreparedCluster& cluster, const std::vec
 
 void settle(const Plan& p, const EfficiencyConstants& k, StepCost& cost) {
   const double m = static_cast<double>(micro_batches(p));
-  cost.exposed_communication = {};
-  apply_exposure(p, k, cost);
 
-  // The GPU waits where launching takes longer than computing; the two overlap imperfectly: (G^q + H^q)^(1/q).
-  const double busy_gpu = (cost.compute + cost.exposed_communication).value, launching = m * cost.launch.value;
-  const double waiting = busy_gpu > 0 && launching > 0 ? busy_gpu * (power(1 + power(launching / busy_gpu, k.host_norm), 1 / k.host_norm) - 1) : launching;
-  cost.host = Seconds(k.host_per_step_s + k.host_per_micro_batch_s * m * (p.training.cuda_graphs ? k.host_with_graphs : 1.0) + waiting);
+  // The stage whose passes take longest sets the pace.
+  const LayerWaits in_layers = waits_in_layers(p, k, cost);
+  cost.paces.assign(cost.stages.size(), {});
+  std::vector<LayerPace> layers(cost.stages.size());
+  cost.slowest = 0;
+  for (std::size_t i = 0; i < cost.stages.size(); ++i) {
+    const LayerPace ideal = stage_pace(cost.stages[i], layer_pace(cost.stages[i], {}, k.host_norm));
+    layers[i] = layer_pace(cost.stages[i], in_layers, k.host_norm);
+    const LayerPace real = stage_pace(cost.stages[i], layers[i]);
+    cost.paces[i] = {ideal.forward, ideal.backward, real.forward, real.backward};
+    if (real.forward + real.backward > cost.paces[cost.slowest].real_forward + cost.paces[cost.slowest].real_backward) cost.slowest = i;
+  }
+  const DataParallelWaits data = waits_for_data(p, k, layers[cost.slowest].forward, layers[cost.slowest].backward, cost);
+  for (PassPace& pace : cost.paces) {
+    pace.real_forward += data.forward;
+    pace.real_backward += data.backward;
+  }
+
+  const ComputeCost& slowest = cost.stages[cost.slowest];
+  const PassPace& pace = cost.paces[cost.slowest];
+  cost.forward = slowest.forward;
+  cost.backward = slowest.backward;
+  cost.compute = m * (cost.forward + cost.backward);
+
+  // Hops between stages delay what depends on them; how much of that shows is what the schedule takes longer.
+  Seconds hop, hops;
+  for (const MessageCost& c : cost.messages)
+    if (c.message.group == GroupKind::pipeline) {
+      hop = std::max(hop, c.call.time.value);
+      hops += c.total;
+    }
+  const Seconds without_hops = schedule_time(p, cost, true, Seconds(0));
+  cost.schedule = hop.value > 0 ? schedule_time(p, cost, true, hop) : without_hops;
+  cost.ideal_schedule = schedule_time(p, cost, false, Seconds(0));
+  const Seconds own_hops = std::min(hops, cost.schedule - without_hops);
+
+  // What its own communication adds to the rank's passes, less what would have been waiting for the host anyway.
+  const Seconds inside = m * (pace.real_forward + pace.real_backward - data.forward - data.backward - pace.forward - pace.backward);
+  const Seconds blocked = m * slowest.layers * (in_layers.forward + in_layers.backward);
+  const double shown = blocked.value > 0 ? std::clamp(inside / blocked, 0.0, 1.0) : 0;
+  cost.exposed_communication = {};
+  for (MessageCost& c : cost.messages) {
+    if (c.message.group == GroupKind::pipeline) c.share = hops.value > 0 ? own_hops / hops : 0;
+    else if (is_model_parallel(c.message.group) && (c.message.phase == Phase::forward || c.message.phase == Phase::backward)) c.share *= shown;
+    c.exposed = c.unavoidable + c.share * (c.total - c.unavoidable);
+    cost.exposed_communication += c.exposed;
+  }
+
+  const Seconds launching = m * (pace.forward + pace.backward) - cost.compute;
+  cost.host = Seconds(k.host_per_step_s + k.host_per_micro_batch_s * m * (p.training.cuda_graphs ? k.host_with_graphs : 1.0)) + std::max(Seconds(0), launching);
+  cost.ideal_bubble = std::max(Seconds(0), cost.ideal_schedule - m * (pace.forward + pace.backward));
+  cost.bubble = std::max(Seconds(0), cost.schedule - own_hops - m * (pace.real_forward + pace.real_backward));
   cost.offload = cost.offload_bytes / BytesPerSecond(k.host_link_bytes_per_s);
 
   const Seconds busy = cost.compute + cost.exposed_communication + cost.bubble + cost.optimizer + cost.host + cost.offload;
@@ -180,9 +172,8 @@ void settle(const Plan& p, const EfficiencyConstants& k, StepCost& cost) {
     high += scale_high * c.exposed;
   }
   cost.time = {low, total, high};
-  // The same plan on infinitely fast links. What the host adds is taken as it is here: without exposed communication there would be a
-  // little more of it, never more than the communication that goes.
-  cost.on_ideal_wiring = (1 + cost.straggler_factor) * (busy - cost.exposed_communication);
+  // The same plan on infinitely fast links: its bubble is smaller too.
+  cost.on_ideal_wiring = (1 + cost.straggler_factor) * (busy - cost.exposed_communication - cost.bubble + cost.ideal_bubble);
 }
 
 }  // namespace wireplan

@@ -1,7 +1,8 @@
 // Seconds of one optimizer step on the slowest rank: compute by roofline at a stated efficiency, communication on the wiring,
-// what of it hides behind compute, pipeline bubble, optimizer. Provisional; the estimate says so in its notes.
+// what of it hides behind compute, the pipeline's schedule, optimizer. Provisional; the estimate says so in its notes.
 //
-// Notation: C compute and M communication of a phase, m micro-batches, p stages, v virtual stages, τ_i one micro-batch on stage i.
+// Notation: F, B forward and backward of one micro-batch on a stage, l what the host needs to launch them, x what their communication adds;
+// m micro-batches, p stages, v virtual stages.
 #pragma once
 
 #include <string>
@@ -23,18 +24,26 @@ struct MessageCost {
   CollectiveCall call;        // one call
   BytesPerSecond bandwidth;   // B: what a rank sends of it over the time the wires need
   Seconds total, exposed;     // all calls of the step; exposed <= total
-  // exposed = unavoidable + share·(total - unavoidable), see exposure rules in step.cpp
+  // exposed = unavoidable + share·(total - unavoidable), see core/step/exposure.hpp
   Seconds unavoidable;
   double share = 1;
+};
+
+// One micro-batch on a stage as the step meets it.
+struct PassPace {
+  Seconds forward, backward;        // with the host, on infinitely fast links
+  Seconds real_forward, real_backward;  // and on this wiring
 };
 
 struct StepCost {
   Range<Seconds> time;
   Seconds compute, exposed_communication, bubble, optimizer, host, offload, straggler, on_ideal_wiring;
   Seconds forward, backward;  // compute of one micro-batch on the slowest stage
-  Seconds launch;             // host work of one micro-batch on that stage
-  Seconds stage_sum;          // Σ τ_i over stages, τ = forward + backward
-  double bubble_factor = 0;   // bubble = bubble_factor · (stage_sum - τ_max)
+  std::size_t slowest = 0;    // that stage
+  Count busiest = 0;          // the stage the messages are of
+  std::vector<PassPace> paces;  // by stage
+  Seconds schedule, ideal_schedule;  // from the first pass of a step to the last: on this wiring, on infinitely fast links
+  Seconds ideal_bubble;
   double straggler_factor = 0;
   Bytes offload_bytes;        // moved over PCIe per step and rank, on the stage with most
   std::vector<ComputeCost> stages;
@@ -42,7 +51,9 @@ struct StepCost {
 };
 
 // Valid after validate(plan) passed; every number is finite and not negative.
-// Parts are exclusive: compute + exposed + bubble + optimizer + host + offload + straggler = time.value.
+// Parts are exclusive: compute + exposed + bubble + optimizer + host + offload + straggler = time.value, all of the slowest stage's rank:
+//   compute   m·(F + B)                      exposed   what its own communication adds        host   what launching adds
+//   bubble    what is left of the schedule: the rank waits for other stages, and for what their communication adds
 StepCost step_cost(const Plan& plan, const PreparedCluster& cluster, const std::vector<StageParameters>& stages, const std::vector<StageParameters>& trained,
                    const SequenceWork& work, const EfficiencyConstants& efficiency);
 

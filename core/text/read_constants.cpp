@@ -261,7 +261,7 @@ EfficiencyConstants read_efficiency_constants(Reader& r) {
                    {"host_link_bytes_per_s", k.host_link_bytes_per_s},
                    {"tensor_exposed", k.tensor_exposed},
                    {"tensor_overlapped", k.tensor_overlapped},
-                   {"overlap_window", k.overlap_window},
+                   {"overlap_slowdown", k.overlap_slowdown},
                    {"straggler", k.straggler},
                    {"scale", k.scale},
                    {"band", k.band},

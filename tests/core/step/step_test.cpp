@@ -127,7 +127,8 @@ TEST_CASE("dualpipe holds two copies of every layer but runs each micro-batch th
 }
 
 TEST_CASE("only the first gather and the last reduction of a synchronisation cannot hide") {
-  // 8 GPUs behind one switch and a long backward: everything else finds compute to run beside.
+  // 4 GPUs on one switch and a long backward: everything else finds compute to run beside.
+  const double slowdown = constants().efficiency.overlap_slowdown;
   for (const char* sharding : {"ddp", "fsdp"}) {
     DYNAMIC_SECTION(sharding) {
       const Estimate e = estimate(scenario("story", {{"parallel.data_sharding", sharding}}), constants());
@@ -135,9 +136,10 @@ TEST_CASE("only the first gather and the last reduction of a synchronisation can
       for (const MessageCost& m : e.cost.messages) {
         if (!m.message.overlappable) continue;  // the norm of the gradients, in the optimizer
         if (m.unavoidable.value > 0) ++bounds;
-        CHECK(m.exposed == m.unavoidable);
+        // Beside compute it takes some of what compute runs on; besides, the layer nearest to the end has nothing after it.
+        CHECK(m.exposed <= m.unavoidable + (slowdown + 1.0 / 32) * (m.total - m.unavoidable));
       }
-      CHECK(bounds == (std::string_view(sharding) == "ddp" ? 1 : 3));  // all-reduce; gather forward, gather backward, scatter
+      CHECK(bounds == (std::string_view(sharding) == "ddp" ? 1 : 2));  // all-reduce; gather forward, scatter: the backward's first gather comes while the head is busy
     }
   }
 }

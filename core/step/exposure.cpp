@@ -1,0 +1,168 @@
+#include "core/step/exposure.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace wireplan {
+
+namespace {
+
+constexpr bool is_gather(Collective c) { return c == Collective::all_gather || c == Collective::broadcast; }
+
+// Runs beside compute of its phase; the others stand in the way of it.
+bool may_hide(const Message& m) { return m.overlappable && !is_model_parallel(m.group) && (m.phase == Phase::forward || m.phase == Phase::backward); }
+
+// Passes of a step that a message's calls are dealt to: every micro-batch, or one of them. Gathers of sharded parameters come
+// with every use; Megatron's distributed optimizer gathers what it updated, once.
+double passes_of(const Plan& p, const Message& m) {
+  const double all = static_cast<double>(micro_batches(p));
+  if (is_gather(m.collective)) return p.parallel.framework == Framework::megatron && !shards_parameters(p.parallel.data_sharding) ? 1 : all;
+  return p.parallel.gradient_sync == GradientSync::every ? all : 1;
+}
+
+bool is_alike(const Message& a, const Message& b) { return a.name == b.name && a.phase == b.phase; }
+
+// Which units of a pass a message belongs to. Messages with calls for at least every second layer are the layers'. Others of the name
+// are an end's: FSDP lists them in the order of the model, buckets come in that of the gradients. Where no message of the name is the
+// layers' (buckets of many layers), one call is the first end's, which forward begins and backward ends with, the rest spreads.
+enum class Place : unsigned char { first_end, layers, last_end, one_and_layers, layers_all };
+Place place_of(const Plan& p, const StepCost& cost, std::size_t i) {
+  const Message& m = cost.messages[i].message;
+  const double layers = cost.stages[cost.slowest].layers;
+  const auto is_layers = [&](const MessageCost& c) { return is_alike(c.message, m) && 2 * c.message.calls / passes_of(p, m) >= layers; };
+  if (is_layers(cost.messages[i])) return Place::layers;
+  const auto here = cost.messages.begin() + static_cast<std::ptrdiff_t>(i);
+  const bool after = std::any_of(cost.messages.begin(), here, is_layers), before = std::any_of(here + 1, cost.messages.end(), is_layers);
+  if (!after && !before) {
+    const auto like = [&](const MessageCost& c) { return is_alike(c.message, m); };
+    const bool bounds = is_gather(m.collective) ? std::none_of(cost.messages.begin(), here, like) : std::none_of(here + 1, cost.messages.end(), like);
+    return bounds ? Place::one_and_layers : Place::layers_all;
+  }
+  const bool in_model_order = m.name.starts_with("fsdp") || m.name.starts_with("hsdp");
+  return after == in_model_order ? Place::last_end : Place::first_end;
+}
+
+// Chunks of an interleaved stage finish one after another, each p passes of a chunk before the next: what the earlier ones reduce has
+// that long to hide; only the last chunk's has its own backward alone.
+double chunks_of(const Plan& p) {
+  return p.parallel.pipeline > 1 && p.parallel.pipeline_schedule == PipelineSchedule::interleaved ? static_cast<double>(std::max<Count>(p.parallel.virtual_stages, 1)) : 1;
+}
+
+// Deals what a kind of pass waits for to the messages: `first` to the first gather, `last` to the last reduction, the rest to all in
+// proportion.
+void deal(StepCost& cost, const std::vector<std::size_t>& whose, Seconds lost, Seconds first, Seconds last, double passes) {
+  MessageCost *opens = nullptr, *closes = nullptr;
+  for (std::size_t i : whose) {
+    MessageCost& c = cost.messages[i];
+    if (!is_gather(c.message.collective)) closes = &c;
+    else if (!opens) opens = &c;
+  }
+  if (opens) opens->unavoidable = std::min(first * passes, opens->total);
+  if (closes) closes->unavoidable = std::min({last * passes, closes->call.time.value * passes, closes->total});
+  Seconds total, unavoidable;
+  for (std::size_t i : whose) {
+    total += cost.messages[i].total;
+    unavoidable += cost.messages[i].unavoidable;
+  }
+  const Seconds rest = total - unavoidable, left = lost - unavoidable;
+  for (std::size_t i : whose) cost.messages[i].share = rest.value > 0 ? std::clamp(left / rest, 0.0, 1.0) : 0;
+}
+
+}  // namespace
+
+LayerWaits waits_in_layers(const Plan& p, const EfficiencyConstants& k, StepCost& cost) {
+  const double m = static_cast<double>(micro_batches(p));
+  const ComputeCost& stage = cost.stages[static_cast<std::size_t>(cost.busiest)];
+  LayerWaits waits;
+  for (MessageCost& c : cost.messages) {
+    const GroupKind group = c.message.group;
+    const bool is_forward = c.message.phase == Phase::forward;
+    if (!is_model_parallel(group) || group == GroupKind::pipeline || (!is_forward && c.message.phase != Phase::backward)) continue;
+    if (group == GroupKind::tensor) c.share = p.parallel.overlap.tensor ? k.tensor_overlapped : k.tensor_exposed;
+    if (group == GroupKind::context) {
+      const Seconds cover = (is_forward ? 1.0 : 2.5) * m * stage.attention_s;
+      c.share = c.total > cover ? (c.total - cover) / c.total : 0;
+    }
+    if (stage.layers > 0) (is_forward ? waits.forward : waits.backward) += c.share * c.total / (m * stage.layers);
+  }
+  return waits;
+}
+
+std::vector<PassUnits> pass_units(const Plan& p, const StepCost& cost, Seconds forward, Seconds backward, PassTraffic traffic) {
+  const ComputeCost& stage = cost.stages[cost.slowest];
+  const bool is_forward = traffic == PassTraffic::forward || traffic == PassTraffic::first_forward;
+  PassUnits first{is_forward ? stage.first_end.forward : stage.first_end.backward, {}, {}, 1};
+  PassUnits layer{is_forward ? forward : backward, {}, {}, stage.layers};
+  PassUnits last{is_forward ? stage.last_end.forward : stage.last_end.backward, {}, {}, 1};
+  const bool is_only = traffic == PassTraffic::first_forward || traffic == PassTraffic::last_backward;
+  for (std::size_t i = 0; i < cost.messages.size(); ++i) {
+    const MessageCost& c = cost.messages[i];
+    if (!may_hide(c.message) || (c.message.phase == Phase::forward) != is_forward) continue;
+    const double passes = passes_of(p, c.message);
+    if (passes == 1 && !is_only && micro_batches(p) > 1) continue;
+    const bool gathers = is_gather(c.message.collective);
+    const Seconds call = c.call.time.value, all = c.total / passes;
+    const auto add = [gathers](PassUnits& unit, Seconds s) { (gathers ? unit.gather : unit.reduction) += s; };
+    switch (place_of(p, cost, i)) {
+      case Place::first_end: add(first, all); break;
+      case Place::last_end: add(last, all); break;
+      case Place::layers: case Place::layers_all: add(layer, all / std::max(1.0, stage.layers)); break;
+      case Place::one_and_layers:
+        add(first, std::min(call, all));
+        add(layer, std::max(Seconds(0), all - call) / std::max(1.0, stage.layers));
+        break;
+    }
+  }
+  if (is_forward) return {first, layer, last};
+  return {last, layer, first};
+}
+
+DataParallelWaits waits_for_data(const Plan& p, const EfficiencyConstants& k, Seconds forward, Seconds backward, StepCost& cost) {
+  const double m = static_cast<double>(micro_batches(p));
+  DataParallelWaits waits;
+  std::vector<std::size_t> of[2][2];  // [is backward][is once]
+  for (std::size_t i = 0; i < cost.messages.size(); ++i) {
+    MessageCost& c = cost.messages[i];
+    c.unavoidable = {};
+    if (may_hide(c.message)) {
+      of[c.message.phase == Phase::backward][passes_of(p, c.message) == 1 && m > 1].push_back(i);
+      continue;
+    }
+    if (is_model_parallel(c.message.group) && (c.message.phase == Phase::forward || c.message.phase == Phase::backward)) continue;
+    c.share = 1;
+    waits.once += c.total;
+  }
+  const double chunks = chunks_of(p);
+  for (const bool is_backward : {false, true}) {
+    const std::vector<std::size_t>&every = of[is_backward][0], &once = of[is_backward][1];
+    if (every.empty() && once.empty()) continue;
+    const PassTraffic usual = is_backward ? PassTraffic::backward : PassTraffic::forward, extreme = is_backward ? PassTraffic::last_backward : PassTraffic::first_forward;
+    PassTimes each;
+    if (!every.empty()) {
+      each = pass_times(pass_units(p, cost, forward, backward, usual), k.overlap_slowdown);
+      (is_backward ? waits.backward : waits.forward) = each.lost();
+      deal(cost, every, m * each.lost(), each.first, each.last, m);
+    }
+    if (once.empty()) continue;
+    std::vector<PassUnits> units = pass_units(p, cost, forward, backward, extreme);
+    Seconds earlier;
+    if (chunks > 1) {
+      Seconds traffic, pass;
+      for (PassUnits& u : units) {
+        traffic += u.count * (u.gather + u.reduction);
+        pass += u.count * u.compute;
+        if (u.count <= 1) continue;
+        const double kept = std::ceil(u.count / chunks), part = u.count / chunks / kept;
+        u = {part * u.compute, part * u.gather, part * u.reduction, kept};
+      }
+      earlier = std::max(Seconds(0), (1 - 1 / chunks) * (traffic - static_cast<double>(p.parallel.pipeline) * pass));
+    }
+    const PassTimes one = pass_times(units, k.overlap_slowdown);
+    const Seconds lost = std::max(Seconds(0), one.lost() + earlier - each.lost());
+    waits.once += lost;
+    deal(cost, once, lost, one.first, one.last, 1);
+  }
+  return waits;
+}
+
+}  // namespace wireplan

@@ -1,0 +1,34 @@
+// What shows of the communication of a step: which messages a stage's passes wait for, which hide behind its compute.
+//
+// Notation: m micro-batches; exposed = U + a·(T - U) of a message of T seconds: U nothing can hide, a is the share of the rest that shows.
+#pragma once
+
+#include "core/step/pass.hpp"
+#include "core/step/step.hpp"
+
+namespace wireplan {
+
+// What communication inside the layers adds to one layer of one micro-batch. Sets `share` of those messages:
+//   tensor parallel   a fixed share, less where the framework pipelines it with the product
+//   expert parallel   dispatch and combine block the layer: all of it
+//   context ring      what attention of the same block does not cover
+struct LayerWaits { Seconds forward, backward; };
+LayerWaits waits_in_layers(const Plan& plan, const EfficiencyConstants& efficiency, StepCost& cost);
+
+// What data-parallel traffic adds, on a stage whose passes take `forward` and `backward` (of one layer, its ends by cost.stages).
+// Sets `unavoidable` and `share` of those messages.
+struct DataParallelWaits {
+  Seconds forward, backward;  // every micro-batch
+  Seconds once;               // at the first gather, after the last reduction, and what no framework overlaps
+};
+DataParallelWaits waits_for_data(const Plan& plan, const EfficiencyConstants& efficiency, Seconds forward, Seconds backward, StepCost& cost);
+
+// The units of one pass of the slowest stage with the traffic that may run beside them; for pass_times().
+enum class PassTraffic : unsigned char { forward, first_forward, backward, last_backward };
+std::vector<PassUnits> pass_units(const Plan& plan, const StepCost& cost, Seconds forward, Seconds backward, PassTraffic traffic);
+
+constexpr bool is_model_parallel(GroupKind g) {
+  return g == GroupKind::tensor || g == GroupKind::expert || g == GroupKind::expert_tensor || g == GroupKind::context || g == GroupKind::pipeline;
+}
+
+}  // namespace wireplan

@@ -1,0 +1,67 @@
+#include "core/step/pass.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace wireplan {
+
+PassTimes pass_times(const std::vector<PassUnits>& runs, double slowdown, std::vector<UnitEvent>* events) {
+  PassTimes times;
+  double now = 0, network = 0, issued = 0;  // compute is free, the network is free, the next gather may start
+  double owed = 0;                          // reduction of the unit before, ready at `now`
+  bool gathered = false;
+  const auto note = [&](UnitJob job, int run, int unit, double start, double duration, double waited) {
+    if (events && (duration > 0 || waited > 0)) events->push_back({job, run, unit, Seconds(start), Seconds(duration), Seconds(waited)});
+  };
+  int owner_run = 0, owner_unit = 0;
+  const auto reduce = [&] {
+    if (owed <= 0) return;
+    network = std::max(network, now);
+    note(UnitJob::reduction, owner_run, owner_unit, network, owed, 0);
+    network += owed;
+    owed = 0;
+  };
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const double c = runs[i].compute.value, g = runs[i].gather.value, r = runs[i].reduction.value;
+    const double slowed = slowdown * std::min(c, g + r);
+    double apart = -1;
+    for (double k = 0; k < runs[i].count; ++k) {
+      const int run = static_cast<int>(i), unit = static_cast<int>(k);
+      double start = now;
+      const double lead = std::max(network, issued) - now;  // all of the network's past that matters from here on
+      if (g > 0) {
+        network = std::max(network, issued);
+        note(UnitJob::gather, run, unit, network, g, 0);
+        network += g;
+        start = std::max(now, network);
+      }
+      reduce();
+      const double waited = start - now;
+      (g > 0 && !gathered ? times.first : times.between) += Seconds(waited);
+      gathered = gathered || g > 0;
+      times.slowed += Seconds(slowed);
+      note(UnitJob::compute, run, unit, start, c + slowed, waited);
+      issued = start;
+      now = start + c + slowed;
+      owed = r;
+      owner_run = run;
+      owner_unit = unit;
+      // From the second unit of a run on, the one before is its like.
+      if (!events && k >= 2 && std::fabs(lead - apart) <= 1e-13 * now) {
+        const double left = runs[i].count - 1 - k, each = waited + c + slowed;
+        times.between += Seconds(left * waited);
+        times.slowed += Seconds(left * slowed);
+        now += left * each;
+        network += left * each;
+        issued += left * each;
+        break;
+      }
+      apart = lead;
+    }
+  }
+  reduce();
+  times.last = Seconds(std::max(0.0, network - now));
+  return times;
+}
+
+}  // namespace wireplan
