@@ -9,17 +9,6 @@ namespace {
 
 constexpr bool is_gather(Collective c) { return c == Collective::all_gather || c == Collective::broadcast; }
 
-// Runs beside compute of its phase; the others stand in the way of it.
-bool may_hide(const Message& m) { return m.overlappable && !is_model_parallel(m.group) && (m.phase == Phase::forward || m.phase == Phase::backward); }
-
-// Passes of a step that a message's calls are dealt to: every micro-batch, or one of them. Gathers of sharded parameters come
-// with every use; Megatron's distributed optimizer gathers what it updated, once.
-double passes_of(const Plan& p, const Message& m) {
-  const double all = static_cast<double>(micro_batches(p));
-  if (is_gather(m.collective)) return p.parallel.framework == Framework::megatron && !shards_parameters(p.parallel.data_sharding) ? 1 : all;
-  return p.parallel.gradient_sync == GradientSync::every ? all : 1;
-}
-
 bool is_alike(const Message& a, const Message& b) { return a.name == b.name && a.phase == b.phase; }
 
 // Which units of a pass a message belongs to. Messages with calls for at least every second layer are the layers'. Others of the name
@@ -70,6 +59,29 @@ void deal(StepCost& cost, const std::vector<std::size_t>& whose, Seconds lost, S
 
 }  // namespace
 
+double passes_of(const Plan& p, const Message& m) {
+  const double all = static_cast<double>(micro_batches(p));
+  if (is_gather(m.collective)) return p.parallel.framework == Framework::megatron && !shards_parameters(p.parallel.data_sharding) ? 1 : all;
+  return p.parallel.gradient_sync == GradientSync::every ? all : 1;
+}
+
+bool may_hide(const Message& m) { return m.overlappable && !is_model_parallel(m.group) && (m.phase == Phase::forward || m.phase == Phase::backward); }
+
+int message_of(const Plan& p, const StepCost& cost, PassTraffic traffic, int run, bool gathers) {
+  const bool is_forward = traffic == PassTraffic::forward || traffic == PassTraffic::first_forward;
+  int found = -1;
+  for (std::size_t i = 0; i < cost.messages.size(); ++i) {
+    const Message& m = cost.messages[i].message;
+    if (!may_hide(m) || (m.phase == Phase::forward) != is_forward || is_gather(m.collective) != gathers) continue;
+    const Place place = place_of(p, cost, i);
+    const bool in_layers = place == Place::layers || place == Place::layers_all || place == Place::one_and_layers;
+    const bool at_first = place == Place::first_end || place == Place::one_and_layers;
+    const int first = is_forward ? 0 : 2;
+    if (run == 1 ? in_layers : run == first ? at_first : place == Place::last_end) found = found < 0 || cost.messages[i].total > cost.messages[static_cast<std::size_t>(found)].total ? static_cast<int>(i) : found;
+  }
+  return found;
+}
+
 LayerWaits waits_in_layers(const Plan& p, const EfficiencyConstants& k, StepCost& cost) {
   const double m = static_cast<double>(micro_batches(p));
   const ComputeCost& stage = cost.stages[static_cast<std::size_t>(cost.busiest)];
@@ -88,11 +100,11 @@ LayerWaits waits_in_layers(const Plan& p, const EfficiencyConstants& k, StepCost
   return waits;
 }
 
-std::vector<PassUnits> pass_units(const Plan& p, const StepCost& cost, Seconds forward, Seconds backward, PassTraffic traffic) {
+std::vector<PassUnits> pass_units(const Plan& p, const StepCost& cost, PassTraffic traffic) {
   const ComputeCost& stage = cost.stages[cost.slowest];
   const bool is_forward = traffic == PassTraffic::forward || traffic == PassTraffic::first_forward;
   PassUnits first{is_forward ? stage.first_end.forward : stage.first_end.backward, {}, {}, 1};
-  PassUnits layer{is_forward ? forward : backward, {}, {}, stage.layers};
+  PassUnits layer{is_forward ? cost.layer_forward : cost.layer_backward, {}, {}, stage.layers};
   PassUnits last{is_forward ? stage.last_end.forward : stage.last_end.backward, {}, {}, 1};
   const bool is_only = traffic == PassTraffic::first_forward || traffic == PassTraffic::last_backward;
   for (std::size_t i = 0; i < cost.messages.size(); ++i) {
@@ -117,7 +129,7 @@ std::vector<PassUnits> pass_units(const Plan& p, const StepCost& cost, Seconds f
   return {last, layer, first};
 }
 
-DataParallelWaits waits_for_data(const Plan& p, const EfficiencyConstants& k, Seconds forward, Seconds backward, StepCost& cost) {
+DataParallelWaits waits_for_data(const Plan& p, const EfficiencyConstants& k, StepCost& cost) {
   const double m = static_cast<double>(micro_batches(p));
   DataParallelWaits waits;
   std::vector<std::size_t> of[2][2];  // [is backward][is once]
@@ -139,12 +151,12 @@ DataParallelWaits waits_for_data(const Plan& p, const EfficiencyConstants& k, Se
     const PassTraffic usual = is_backward ? PassTraffic::backward : PassTraffic::forward, extreme = is_backward ? PassTraffic::last_backward : PassTraffic::first_forward;
     PassTimes each;
     if (!every.empty()) {
-      each = pass_times(pass_units(p, cost, forward, backward, usual), k.overlap_slowdown);
+      each = pass_times(pass_units(p, cost, usual), k.overlap_slowdown);
       (is_backward ? waits.backward : waits.forward) = each.lost();
       deal(cost, every, m * each.lost(), each.first, each.last, m);
     }
     if (once.empty()) continue;
-    std::vector<PassUnits> units = pass_units(p, cost, forward, backward, extreme);
+    std::vector<PassUnits> units = pass_units(p, cost, extreme);
     Seconds earlier;
     if (chunks > 1) {
       Seconds traffic, pass;

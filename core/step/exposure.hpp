@@ -15,17 +15,27 @@ namespace wireplan {
 struct LayerWaits { Seconds forward, backward; };
 LayerWaits waits_in_layers(const Plan& plan, const EfficiencyConstants& efficiency, StepCost& cost);
 
-// What data-parallel traffic adds, on a stage whose passes take `forward` and `backward` (of one layer, its ends by cost.stages).
+// What data-parallel traffic adds to the passes of the slowest stage, by cost.layer_forward and cost.layer_backward.
 // Sets `unavoidable` and `share` of those messages.
 struct DataParallelWaits {
   Seconds forward, backward;  // every micro-batch
   Seconds once;               // at the first gather, after the last reduction, and what no framework overlaps
 };
-DataParallelWaits waits_for_data(const Plan& plan, const EfficiencyConstants& efficiency, Seconds forward, Seconds backward, StepCost& cost);
+DataParallelWaits waits_for_data(const Plan& plan, const EfficiencyConstants& efficiency, StepCost& cost);
 
-// The units of one pass of the slowest stage with the traffic that may run beside them; for pass_times().
+// The units of one pass of the slowest stage with the traffic that may run beside them; for pass_times(). Backward begins with the last.
 enum class PassTraffic : unsigned char { forward, first_forward, backward, last_backward };
-std::vector<PassUnits> pass_units(const Plan& plan, const StepCost& cost, Seconds forward, Seconds backward, PassTraffic traffic);
+std::vector<PassUnits> pass_units(const Plan& plan, const StepCost& cost, PassTraffic traffic);
+
+// The message that a unit's gathers or reductions are, by the run of pass_units(): its index, -1 where there is none.
+int message_of(const Plan& plan, const StepCost& cost, PassTraffic traffic, int run, bool is_gather);
+
+// Passes of a step that a message's calls are dealt to: every micro-batch, or one of them. Gathers of sharded parameters come
+// with every use; Megatron's distributed optimizer gathers what it updated, once.
+double passes_of(const Plan& plan, const Message& message);
+
+// Runs beside compute of its phase; the others stand in the way of it.
+bool may_hide(const Message& message);
 
 constexpr bool is_model_parallel(GroupKind g) {
   return g == GroupKind::tensor || g == GroupKind::expert || g == GroupKind::expert_tensor || g == GroupKind::context || g == GroupKind::pipeline;

@@ -6,7 +6,6 @@
 #include "core/base/math.hpp"
 #include "core/cost/memory.hpp"
 #include "core/step/exposure.hpp"
-#include "core/step/schedule.hpp"
 
 namespace wireplan {
 
@@ -38,15 +37,7 @@ Seconds schedule_time(const Plan& p, const StepCost& cost, bool on_this_wiring, 
     const PassPace& pace = cost.paces.front();
     return m * (on_this_wiring ? pace.real_forward + pace.real_backward : pace.forward + pace.backward);
   }
-  std::vector<StagePass> passes;
-  passes.reserve(cost.stages.size());
-  for (std::size_t i = 0; i < cost.stages.size(); ++i) {
-    const PassPace& pace = cost.paces[i];
-    const Seconds backward = on_this_wiring ? pace.real_backward : pace.backward, weights = std::min(cost.stages[i].weight_gradient, backward);
-    passes.push_back({on_this_wiring ? pace.real_forward : pace.forward, backward - weights, weights});
-  }
-  const Schedule schedule{p.parallel.pipeline_schedule, static_cast<int>(cost.stages.size()), static_cast<int>(p.parallel.virtual_stages), static_cast<int>(micro_batches(p)), 1};
-  return pipeline_times(schedule, passes, hop).end;
+  return pipeline_times(schedule_of(p), stage_passes(cost, on_this_wiring), hop).end;
 }
 
 // Bytes a rank of one stage moves between GPU and host in a step. Offloaded optimizer: gradients down, updated 16-bit weights up.
@@ -61,6 +52,21 @@ Bytes offload_traffic(const Plan& p, const StageParameters& stage, const StagePa
 }
 
 }  // namespace
+
+Schedule schedule_of(const Plan& p) {
+  return {p.parallel.pipeline_schedule, static_cast<int>(p.parallel.pipeline), static_cast<int>(p.parallel.virtual_stages), static_cast<int>(micro_batches(p)), 1};
+}
+
+std::vector<StagePass> stage_passes(const StepCost& cost, bool on_this_wiring) {
+  std::vector<StagePass> passes;
+  passes.reserve(cost.stages.size());
+  for (std::size_t i = 0; i < cost.stages.size(); ++i) {
+    const PassPace& pace = cost.paces[i];
+    const Seconds backward = on_this_wiring ? pace.real_backward : pace.backward, weights = std::min(cost.stages[i].weight_gradient, backward);
+    passes.push_back({on_this_wiring ? pace.real_forward : pace.forward, backward - weights, weights});
+  }
+  return passes;
+}
 
 StepCost step_cost(const Plan& p, const PreparedCluster& cluster, const std::vector<StageParameters>& stages, const std::vector<StageParameters>& trained,
                    const SequenceWork& work, const EfficiencyConstants& k) {
@@ -114,7 +120,9 @@ void settle(const Plan& p, const EfficiencyConstants& k, StepCost& cost) {
     cost.paces[i] = {ideal.forward, ideal.backward, real.forward, real.backward};
     if (real.forward + real.backward > cost.paces[cost.slowest].real_forward + cost.paces[cost.slowest].real_backward) cost.slowest = i;
   }
-  const DataParallelWaits data = waits_for_data(p, k, layers[cost.slowest].forward, layers[cost.slowest].backward, cost);
+  cost.layer_forward = layers[cost.slowest].forward;
+  cost.layer_backward = layers[cost.slowest].backward;
+  const DataParallelWaits data = waits_for_data(p, k, cost);
   for (PassPace& pace : cost.paces) {
     pace.real_forward += data.forward;
     pace.real_backward += data.backward;

@@ -13,6 +13,7 @@
 #include "core/count/parameters.hpp"
 #include "core/describe/plan.hpp"
 #include "core/step/compute.hpp"
+#include "core/step/schedule.hpp"
 
 namespace wireplan {
 
@@ -42,6 +43,7 @@ struct StepCost {
   std::size_t slowest = 0;    // that stage
   Count busiest = 0;          // the stage the messages are of
   std::vector<PassPace> paces;  // by stage
+  Seconds layer_forward, layer_backward;  // of the slowest stage: one layer with the host and its own communication, data-parallel traffic apart
   Seconds schedule, ideal_schedule;  // from the first pass of a step to the last: on this wiring, on infinitely fast links
   Seconds ideal_bubble;
   double straggler_factor = 0;
@@ -56,6 +58,10 @@ struct StepCost {
 //   bubble    what is left of the schedule: the rank waits for other stages, and for what their communication adds
 StepCost step_cost(const Plan& plan, const PreparedCluster& cluster, const std::vector<StageParameters>& stages, const std::vector<StageParameters>& trained,
                    const SequenceWork& work, const EfficiencyConstants& efficiency);
+
+// The pipeline of a plan, and what each stage's passes take in it.
+Schedule schedule_of(const Plan& plan);
+std::vector<StagePass> stage_passes(const StepCost& cost, bool on_this_wiring);
 
 // Fills in what follows from `call` and `total` of the messages: what of them shows, what the host adds, the time of the step.
 // For messages on other wires than those that step_cost() found.

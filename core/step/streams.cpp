@@ -1,0 +1,280 @@
+#include "core/step/streams.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/format.hpp"
+#include "core/base/sort.hpp"
+#include "core/step/exposure.hpp"
+#include "core/step/schedule.hpp"
+
+namespace wireplan {
+
+namespace {
+
+std::string numbered(const char* text, Count n) { return text + std::to_string(n); }
+
+class StepStreams {
+ public:
+  StepStreams(const Plan& plan, const StepCost& cost, const EfficiencyConstants& k) : p(plan), c(cost), k_(k), m(micro_batches(plan)) {
+    stage = static_cast<Count>(c.slowest);
+    compute = stream(stage, "compute");
+    network = stream(stage, "network");
+    inside = stream(stage, "layers");
+    copies = stream(stage, "copy");
+  }
+
+  std::vector<StepStream> laid_out() {
+    if (c.stages.size() == 1) alone();
+    else pipeline();
+    finish();
+    std::vector<StepStream> kept;
+    for (StepStream& s : streams)
+      if (!s.events.empty()) kept.push_back(std::move(s));
+    return kept;
+  }
+
+ private:
+  const Plan& p;
+  const StepCost& c;
+  const EfficiencyConstants& k_;
+  const Count m;
+  std::vector<StepStream> streams;
+  std::size_t compute = 0, network = 0, inside = 0, copies = 0;
+  Count stage = 0;
+  Seconds now;
+  std::string reason;  // what the next event of compute waits for, when it comes late
+
+  std::size_t stream(Count of, const char* name) {
+    streams.push_back({of, name, {}});
+    return streams.size() - 1;
+  }
+
+  void put(std::size_t where, StepEvent event) {
+    if (event.duration.value <= 0) return;
+    StepStream& s = streams[where];
+    const Seconds free = s.events.empty() ? Seconds(0) : s.events.back().start + s.events.back().duration;
+    event.start = std::max(event.start, free);  // sums of many terms may differ in the last digit
+    if (event.start - free <= Seconds(1e-12)) event.waits_for.clear();
+    s.events.push_back(std::move(event));
+  }
+
+  void work(std::string name, StepEventKind kind, Seconds start, Seconds duration, Count micro_batch) {
+    put(compute, {std::move(name), kind, start, duration, micro_batch, -1, reason});
+    reason.clear();
+  }
+
+  void send(int message, Seconds start, Seconds duration, Count micro_batch) {
+    if (message < 0) return;
+    put(network, {std::string(c.messages[static_cast<std::size_t>(message)].message.name), StepEventKind::communication, start, duration, micro_batch, message, {}});
+  }
+
+  std::string_view name_of_message(int i) const { return i < 0 ? std::string_view() : c.messages[static_cast<std::size_t>(i)].message.name; }
+
+  // The message inside the layers of a direction that shows most.
+  int inside_of(bool is_forward) const {
+    int found = -1;
+    for (std::size_t i = 0; i < c.messages.size(); ++i) {
+      const MessageCost& x = c.messages[i];
+      if (!is_model_parallel(x.message.group) || x.message.group == GroupKind::pipeline || x.message.phase != (is_forward ? Phase::forward : Phase::backward)) continue;
+      if (found < 0 || x.exposed > c.messages[static_cast<std::size_t>(found)].exposed) found = static_cast<int>(i);
+    }
+    return found;
+  }
+
+  // One pass without a pipeline; ends `now` later.
+  void pass(bool is_forward, Count micro_batch, bool in_detail) {
+    const PassTraffic traffic = is_forward ? (micro_batch == 0 ? PassTraffic::first_forward : PassTraffic::forward) : (micro_batch + 1 == m ? PassTraffic::last_backward : PassTraffic::backward);
+    const std::vector<PassUnits> units = pass_units(p, c, traffic);
+    std::vector<UnitEvent> events;
+    const PassTimes lost = pass_times(units, k_.overlap_slowdown, in_detail ? &events : nullptr);
+    const StepEventKind kind = is_forward ? StepEventKind::forward : StepEventKind::backward;
+    Seconds total = lost.lost();
+    for (const PassUnits& u : units) total += u.count * u.compute;
+    const char* direction = is_forward ? "forward" : "backward";
+    if (!in_detail) {
+      if (lost.first.value > 0) reason = first_gather(message_of(p, c, traffic, is_forward ? 0 : 2, true), traffic);
+      work(direction, kind, now + lost.first, total - lost.first - lost.last, micro_batch);
+      for (const bool gathers : {true, false}) {
+        const int message = message_of(p, c, traffic, 1, gathers);
+        Seconds sent;
+        for (const PassUnits& u : units) sent += u.count * (gathers ? u.gather : u.reduction);
+        send(message, now, std::min(sent, total), micro_batch);
+      }
+    } else {
+      detailed(units, events, traffic, is_forward, micro_batch);
+    }
+    now += total;
+    if (lost.last.value > 0) reason = "the last " + std::string(name_of_message(message_of(p, c, traffic, is_forward ? 0 : 2, false))) + " of the pass: nothing is left to compute beside it";
+  }
+
+  std::string first_gather(int message, PassTraffic traffic) const {
+    if (message < 0) message = message_of(p, c, traffic, 1, true);
+    return "the first " + std::string(name_of_message(message)) + " of the pass: nothing computes before it";
+  }
+
+  void detailed(const std::vector<PassUnits>& units, const std::vector<UnitEvent>& events, PassTraffic traffic, bool is_forward, Count micro_batch) {
+    const ComputeCost& own = c.stages[c.slowest];
+    const char* direction = is_forward ? "forward of " : "backward of ";
+    bool gathered = false;
+    for (const UnitEvent& e : events) {
+      if (e.job != UnitJob::compute) {
+        send(message_of(p, c, traffic, e.run, e.job == UnitJob::gather), now + e.start, e.duration, micro_batch);
+        continue;
+      }
+      const bool is_layer = e.run == 1;
+      const int gather = message_of(p, c, traffic, e.run, true);
+      if (e.waited.value > 0) {
+        reason = gathered || gather < 0 ? std::string(name_of_message(gather)) + ": longer than the layer before computes" : first_gather(gather, traffic);
+      }
+      gathered = gathered || gather >= 0;
+      const Count layers = static_cast<Count>(own.layers), layer = is_forward ? e.unit : layers - 1 - e.unit;
+      const std::string name = direction + (is_layer ? numbered("layer ", layer) : std::string((e.run == 0) == is_forward ? "the embedding" : "the head"));
+      // A layer computes, then waits for what it sends itself and for the host.
+      const Seconds unit = units[static_cast<std::size_t>(e.run)].compute, slowed = e.duration - unit;
+      const Seconds busy = is_layer ? std::min(unit, is_forward ? own.layer.forward : own.layer.backward) : unit;
+      work(name, is_forward ? StepEventKind::forward : StepEventKind::backward, now + e.start, busy + slowed, micro_batch);
+      const Seconds waits = unit - busy;
+      if (!is_layer || waits.value <= 1e-12) continue;
+      const int sent = inside_of(is_forward);
+      Seconds shown;
+      if (sent >= 0) {
+        for (const MessageCost& x : c.messages)
+          if (is_model_parallel(x.message.group) && x.message.group != GroupKind::pipeline && x.message.phase == (is_forward ? Phase::forward : Phase::backward)) shown += x.exposed / (static_cast<double>(m) * own.layers);
+        shown = std::min(shown, waits);
+        put(inside, {std::string(name_of_message(sent)), StepEventKind::communication, now + e.start + busy + slowed, shown, micro_batch, sent, {}});
+      }
+      reason = shown >= 0.5 * waits ? std::string(name_of_message(sent)) + " inside the layer before" : "the host: launching a layer's kernels takes longer than they run";
+    }
+  }
+
+  void alone() {
+    const double units = static_cast<double>(m) * 2 * (c.stages.front().layers + 2);
+    for (Count i = 0; i < m; ++i) {
+      const bool in_detail = units <= kDetailed || i < 2 || i + 1 == m;
+      pass(true, i, in_detail);
+      pass(false, i, in_detail);
+      const Seconds host = Seconds(k_.host_per_micro_batch_s * (p.training.cuda_graphs ? k_.host_with_graphs : 1.0));
+      now += host;
+      if (host.value > 0 && reason.empty()) reason = "the host, between micro-batches";
+    }
+  }
+
+  void pipeline() {
+    const Seconds before = once(Phase::forward, Seconds(0));
+    Seconds hop;
+    for (const MessageCost& x : c.messages)
+      if (x.message.group == GroupKind::pipeline) hop = std::max(hop, x.call.time.value);
+    std::vector<PassEvent> events;
+    const PipelineTimes times = pipeline_times(schedule_of(p), stage_passes(c, true), hop, &events);
+    const bool all = static_cast<double>(events.size()) <= 4 * kDetailed;
+    std::vector<std::size_t> of(c.stages.size(), compute);
+    for (std::size_t i = 0; i < c.stages.size(); ++i)
+      if (static_cast<Count>(i) != stage && all) of[i] = stream(static_cast<Count>(i), "compute");
+    sort(events, [](const PassEvent& a, const PassEvent& b) { return a.start < b.start; });
+    const bool chunked = chunks_of(schedule_of(p)) > 1;
+    for (const PassEvent& e : events) {
+      if (!all && e.stage != static_cast<int>(stage)) continue;
+      const bool is_forward = e.kind == PassKind::forward, is_pair = e.kind == PassKind::forward_and_backward, is_weights = e.kind == PassKind::weight_gradient;
+      std::string name = is_pair ? "forward and backward" : is_forward ? "forward" : is_weights ? "weight gradients" : "backward";
+      if (chunked) name += numbered(", chunk ", e.chunk);
+      const StepEventKind kind = is_pair ? StepEventKind::forward_and_backward : is_forward ? StepEventKind::forward : is_weights ? StepEventKind::weight_gradient : StepEventKind::backward;
+      const std::size_t where = of[static_cast<std::size_t>(e.stage)];
+      StepStream& s = streams[where];
+      const Seconds free = s.events.empty() ? before : s.events.back().start + s.events.back().duration, start = before + e.start;
+      std::string waits;
+      if (start - free > Seconds(1e-9)) waits = s.events.empty() ? "the first micro-batch, still in the stages before" : is_forward ? "the output of the stage before" : "the gradient of the stage after";
+      s.events.push_back({std::move(name), kind, std::max(start, free), e.duration, e.micro_batch, -1, std::move(waits)});
+      if (where == compute && !is_weights) per_pass(is_forward, start, e.duration, e.micro_batch);
+    }
+    now = before + c.schedule;
+    now += once(Phase::backward, now);
+    now += static_cast<double>(m) * Seconds(k_.host_per_micro_batch_s * (p.training.cuda_graphs ? k_.host_with_graphs : 1.0));
+  }
+
+  bool is_once(const Message& x) const { return m > 1 && may_hide(x) && passes_of(p, x) == 1; }
+
+  // Gathers and reductions of a pass in a pipeline, as one.
+  void per_pass(bool is_forward, Seconds start, Seconds duration, Count micro_batch) {
+    Seconds at = start;
+    for (std::size_t i = 0; i < c.messages.size(); ++i) {
+      const MessageCost& x = c.messages[i];
+      if (!may_hide(x.message) || is_once(x.message) || (x.message.phase == Phase::forward) != is_forward) continue;
+      const Seconds each = std::min(x.total / (static_cast<double>(m) * chunks_of(schedule_of(p))), start + duration - at);
+      send(static_cast<int>(i), at, each, micro_batch);
+      at += std::max(Seconds(0), each);
+    }
+  }
+
+  // Traffic of one pass of the step, in a pipeline: gathers from the start on, reductions up to as long after `end` as shows. Returns how long shows.
+  Seconds once(Phase phase, Seconds end) {
+    Seconds sum, shown;
+    for (const MessageCost& x : c.messages) {
+      if (!is_once(x.message) || x.message.phase != phase) continue;
+      sum += x.total;
+      shown += x.exposed;
+    }
+    Seconds at = phase == Phase::forward ? Seconds(0) : std::max(Seconds(0), end + shown - sum);
+    for (std::size_t i = 0; i < c.messages.size(); ++i) {
+      const MessageCost& x = c.messages[i];
+      if (!is_once(x.message) || x.message.phase != phase) continue;
+      send(static_cast<int>(i), at, x.total, -1);
+      at += x.total;
+      if (x.exposed.value > 0) reason = std::string(x.message.name) + ": more than compute beside it hides";
+    }
+    return shown;
+  }
+
+  // What nothing computes beside, the optimizer, and what the whole machine waits for.
+  void finish() {
+    const auto blocking = [&](bool after_optimizer) {
+      for (std::size_t i = 0; i < c.messages.size(); ++i) {
+        const MessageCost& x = c.messages[i];
+        const bool in_layers = is_model_parallel(x.message.group) && (x.message.phase == Phase::forward || x.message.phase == Phase::backward);
+        if (may_hide(x.message) || in_layers) continue;
+        const bool comes_after = x.message.phase == Phase::optimizer && (x.message.collective == Collective::all_gather || x.message.collective == Collective::broadcast);
+        if (comes_after != after_optimizer) continue;
+        send(static_cast<int>(i), now, x.total, -1);
+        now += x.total;
+        reason = std::string(x.message.name) + ": the framework runs nothing beside it";
+      }
+    };
+    blocking(false);
+    if (c.offload.value > 0) {
+      put(copies, {"between GPU and host", StepEventKind::copy, now, c.offload, -1, -1, {}});
+      now += c.offload;
+      reason = "copies between GPU and host";
+    }
+    work("optimizer", StepEventKind::optimizer, now, c.optimizer, -1);
+    now += c.optimizer;
+    blocking(true);
+    now += Seconds(k_.host_per_step_s);
+    if (reason.empty()) reason = "the host, once per step";
+    work("waiting for the slowest rank", StepEventKind::straggler, now, c.time.value - now, -1);
+  }
+};
+
+}  // namespace
+
+std::vector<StepStream> step_streams(const Plan& plan, const StepCost& cost, const EfficiencyConstants& k) { return StepStreams(plan, cost, k).laid_out(); }
+
+std::vector<StepWait> step_waits(const StepCost& cost, const std::vector<StepStream>& streams) {
+  std::vector<StepWait> waits;
+  for (const StepStream& s : streams) {
+    if (s.stage != static_cast<Count>(cost.slowest) || s.name != "compute") continue;
+    Seconds free;
+    for (const StepEvent& e : s.events) {
+      const Seconds gap = e.start - free;
+      free = e.start + e.duration;
+      if (gap.value <= 1e-12 || e.waits_for.empty()) continue;
+      auto known = std::find_if(waits.begin(), waits.end(), [&](const StepWait& w) { return w.reason == e.waits_for; });
+      if (known == waits.end()) known = waits.insert(waits.end(), {e.waits_for, {}, 0});
+      known->total += gap;
+      known->times += 1;
+    }
+  }
+  sort(waits, [](const StepWait& a, const StepWait& b) { return a.total > b.total; });
+  return waits;
+}
+
+}  // namespace wireplan
