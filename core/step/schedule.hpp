@@ -35,9 +35,9 @@ struct PassEvent {
 };
 
 struct PipelineTimes {
-  Seconds end;                                     // of the last pass anywhere; the first one starts at 0
+  Seconds end;                                       // of the last pass anywhere; the first one starts at 0
   std::vector<Seconds> busy, first_start, last_end;  // of each rank
-  std::size_t rounds_skipped = 0;                  // steady rounds that were not simulated but added
+  std::size_t rounds_skipped = 0;                    // steady rounds that were not simulated but added
   Seconds idle(std::size_t i) const { return last_end[i] - first_start[i] - busy[i]; }  // between its first and last pass
   Seconds bubble(std::size_t i) const { return end - busy[i]; }                         // in the whole step
 };
@@ -63,21 +63,23 @@ int chunks_of(const Schedule& schedule);
 //   dualpipe-v   its first half of the ranks with both ends of one pipeline, so chunks as in zb-v              [dualpipe]
 // With fewer micro-batches than an order needs (1f1b, zb-h1 p; zb-h2, zb-v 2p-1; dualpipe, dualpipe-v 2p and an even number for
 // the former; interleaved a multiple of p) it is the order of the next number that fits without the passes of those that are not
-// there. Megatron and DualPipe refuse such a step. What is left out are whole micro-batches, so no order can block itself.
+// there. Megatron (interleaved) and DualPipe refuse such a step. What is left out are whole micro-batches, so no order can block itself.
 //
 // Durations: passes[g] of stage g = 0…p-1, of which each of the v chunks takes 1/v; or, p·v of them, those of the model's
 // virtual stages in order. With dualpipe p of them, since every stage is held twice, whole.
 //
-// Steady rounds are not all simulated: a round is one turn of the repeated body (p micro-batches, each through all chunks, when
-// interleaved), and what follows a cut between two rounds depends on nothing but the passes still to come, when each rank is free
-// and when outputs that are not consumed yet arrive. All of it enters through maxima and sums, which commute with adding a
-// constant: once these times are what they were q rounds ago plus the same c, and the passes ahead are the same, the next q
-// rounds end c later again, and so does every q rounds up to the end of the steady part. Times are whole numbers of a
-// power of two of seconds, so "the same" is meant exactly and no rounding can gather.
+// Steady rounds are not all simulated (a round: one turn of the repeated row; interleaved: p micro-batches through all chunks).
+// What follows a cut between two rounds depends on nothing but the passes still to come and on the times x at which each rank is
+// free and each output not consumed yet arrives; they enter maxima and sums alone, so as long as every maximum keeps its winner, q
+// rounds take x to Ax + b, where A picks one time for each, and once q rounds add the same d to x as the q before them, and Ad = d,
+// the next q add d again. That holds up to the end of the steady part or until a loser that grows faster catches up, which its
+// distance and the two rates tell; if all of d is one number, adding it commutes with maximum and sum, and none does.
+// Times are whole numbers of a power of two of seconds: equality is meant exactly and no rounding gathers. With 16 ranks and 128
+// micro-batches a call takes 2 to 30 µs, interleaved with 4 chunks 40 to 85 µs (steps of 16,384 passes and few rounds).
 //
-// `events`: every pass, rank by rank in no further order; all rounds are simulated then.
+// `events`: every pass, those of a rank in the order it runs them; all rounds are simulated then.
 // Valid: p, m >= 1, times finite and not negative, v >= 1; p even with dualpipe and p > 1. Kind: exact for the stated order.
-// Accuracy 1e-13 relative to end. Test: schedule_test.cpp.
+// Accuracy 1e-13 of end. Test: schedule_test.cpp.
 PipelineTimes pipeline_times(const Schedule& schedule, const std::vector<StagePass>& passes, Seconds hop,
                              std::vector<PassEvent>* events = nullptr);
 
