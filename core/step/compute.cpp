@@ -4,6 +4,7 @@
 #include "core/cost/layer_tape.hpp"
 #include "core/cost/memory.hpp"
 #include "core/count/parameters.hpp"
+#include "core/count/tensors.hpp"
 
 namespace wireplan {
 
@@ -26,8 +27,8 @@ Seconds time_at(Bytes work, BytesPerSecond rate) { return rate.value > 0 ? work 
 bool has_transformer_engine(const Training& t) { return t.kernels == Kernels::fused && t.switches.elementwise_traffic == 0; }
 
 // Width of what a token passes in the MLPs of a layer.
-double mlp_width(const Model& m) {
-  if (!m.moe) return static_cast<double>(m.intermediate_size);
+double mlp_width(const Model& m, bool is_moe) {
+  if (!is_moe) return static_cast<double>(m.intermediate_size);
   return static_cast<double>(m.moe->intermediate_size) * static_cast<double>(m.moe->experts_per_token) + static_cast<double>(m.moe->shared_intermediate_size);
 }
 
@@ -40,43 +41,49 @@ double elementwise_factor(const Plan& p, const EfficiencyConstants& k) {
   return k.elementwise_eager;
 }
 
-// Passes over memory of norms, residuals, rotary and activation of one layer, forward and backward, in bytes at best fusion.
-struct LayerTraffic { double forward = 0, backward = 0; };
-LayerTraffic layer_traffic(const Plan& p) {
+// Bytes moved beside products and attention, forward and backward.
+struct Traffic { double forward = 0, backward = 0; };
+
+// Norms, residuals, rotary and activation of one layer at best fusion; an MoE layer also orders its rows by expert and back: plain dispatchers in 7 passes
+// forward and 8 backward, those whose kernel orders while it sends in 4 and 4.
+Traffic layer_traffic(const Plan& p, bool is_moe) {
   const Model& m = p.model;
   const double T = tokens_per_micro_batch(p), Tp = tokens_of_stream(p), t = static_cast<double>(p.parallel.tensor);
   const double h = static_cast<double>(m.hidden_size), d = static_cast<double>(m.head_dim);
   const double heads = static_cast<double>(m.num_attention_heads + m.num_key_value_heads);
-  const double f = mlp_width(m);
-  const double permuted = m.moe ? 7 * 2 * T * static_cast<double>(m.moe->experts_per_token) * h / t : 0;  // gather to experts and back
-  const double rotary = 4 * T * heads * d / t;
+  const double activated = 2 * T * mlp_width(m, is_moe) / t, rotary = 4 * T * heads * d / t;
   const double gated = is_gated(m.mlp) ? 1 : 0;
-  return {20 * Tp * h + rotary + 2 * T * f / t * (2 + gated) + permuted, 24 * Tp * h + rotary + 2 * T * f / t * (3 + 2 * gated) + permuted};
+  Traffic bytes{20 * Tp * h + rotary + activated * (2 + gated), 24 * Tp * h + rotary + activated * (3 + 2 * gated)};
+  if (is_moe) {
+    const double rows = 2 * T * static_cast<double>(m.moe->experts_per_token) * h / t;
+    const bool is_fused = p.parallel.moe_dispatcher == MoeDispatcher::flex;
+    bytes.forward += (is_fused ? 4 : 7) * rows;
+    bytes.backward += (is_fused ? 4 : 8) * rows;
+  }
+  return bytes;
 }
 
-// Bytes that weights and their products in few bits cost beside the products: casts of inputs and weights to 8 or 4 bits and of
-// gradients on the way back (2 bytes read, 1 written, what is kept transposed besides), 4-bit weights unpacked for each use (0.5 read, 2
-// written, 2 read), gradients added to those of earlier micro-batches.  W: matrix elements of the stage, `trained` of them with a gradient.
-LayerTraffic weight_traffic(const Plan& p, double layers, double W, double trained, const EfficiencyConstants& k) {
+// Bytes that products in few bits cost beside the products: casts of inputs and weights to 8 or 4 bits and of gradients on the way back (2 bytes read, 1
+// written, what is kept transposed besides), 4-bit weights unpacked for each use (0.5 read, 2 written, 2 read).  W: matrix elements of the layer.
+Traffic cast_traffic(const Plan& p, bool is_moe, double W, const EfficiencyConstants& k) {
   const Model& m = p.model;
   const bool is_pytorch = p.parallel.framework == Framework::pytorch;
-  LayerTraffic bytes;
+  Traffic bytes;
   if (is_low_precision(p.training.parameter_dtype)) {
     const double T = tokens_per_micro_batch(p), t = static_cast<double>(p.parallel.tensor), h = static_cast<double>(m.hidden_size), d = static_cast<double>(m.head_dim);
-    const double experts = m.moe ? static_cast<double>(m.moe->experts_per_token) : 1;
-    const double f = mlp_width(m);
+    const double experts = is_moe ? static_cast<double>(m.moe->experts_per_token) : 1;
+    const double f = mlp_width(m, is_moe);
     const double heads = static_cast<double>(m.num_attention_heads), kv = static_cast<double>(m.num_key_value_heads);
     const double inputs = h * (1 + experts) + (heads * d + f) / t, outputs = ((heads + 2 * kv) * d + (is_gated(m.mlp) ? 2 : 1) * f) / t + h * (1 + experts);
     const double casts = is_pytorch ? k.casts_pytorch : k.casts;
     const double uses = is_pytorch ? 1 : 1 / static_cast<double>(micro_batches(p));  // Transformer Engine keeps them over a step's micro-batches
-    bytes.forward += casts * 3 * (inputs * T * layers + W * uses);
-    bytes.backward += casts * 4 * outputs * T * layers;
+    bytes.forward += casts * 3 * (inputs * T + W * uses);
+    bytes.backward += casts * 4 * outputs * T;
   }
   if (p.training.lora && p.training.lora->base_dtype == DType::nf4) {
     bytes.forward += k.unpacking * 4.5 * W;
     bytes.backward += k.unpacking * 4.5 * W;
   }
-  if (!shards_parameters(p.parallel.data_sharding)) bytes.backward += (is_pytorch ? 1 : 2) * element_bytes(p.training.gradient_dtype) * trained;
   return bytes;
 }
 
@@ -89,39 +96,139 @@ double loss_bytes(const Plan& p, const EfficiencyConstants& k) {
   return k.loss_logits_fp32;
 }
 
-// Fused attention, forward and backward. The exponentials of the softmax run on the special function units beside the matrix unit:
-//   t_f = F·(1/(fa_e·e·peak) + fa_k·ov/(4d·SFU))·(1 + 256/s),  SFU = 16 per SM and clock, ov < 1 where a kernel overlaps them;  t_b = fa_b·(2.5·matrix + 2·exponential part)
+// Adds a linear layer out×in on T rows: forward, for the gradient of its input, for that of its weight.
+void add_linear(LayerTime& time, const MatrixUnits& gpu, double T, double out, double in, double batch = 1) {
+  time.products += matrix_product_time({T, out, in, batch}, gpu);
+  time.input_gradients += matrix_product_time({T, in, out, batch}, gpu);
+  time.weight_gradients += matrix_product_time({out, in, T, batch}, gpu);
+  time.matrix_elements += out * in * batch;
+}
+
+// One layer of a kind as a rank runs it. Routed tokens spread evenly: a rank gets T/t·K·e_t rows for its E/e experts.
+LayerTime layer_time(const Plan& p, bool is_moe, const ComputeRates& rates, const EfficiencyConstants& k) {
+  const Model& m = p.model;
+  const double T = tokens_per_micro_batch(p), Tp = tokens_of_stream(p);
+  LayerTime time;
+  for (const Tensor& x : on_rank(layer_tensors(m, is_moe, storage_of(m, p.parallel.framework)), m, p.parallel)) {
+    if (x.columns <= 1 || x.part == Part::expert) continue;  // vectors; see below
+    if (x.part == Part::router) add_linear(time, rates.matrix16, Tp, x.rows, x.columns);
+    else if (x.part != Part::norm) add_linear(time, rates.matrix, x.cut == Cut::whole ? Tp : T, x.rows, x.columns);
+  }
+  if (is_moe) {
+    const double t = static_cast<double>(p.parallel.tensor), e = static_cast<double>(p.parallel.expert), e_t = static_cast<double>(p.parallel.expert_tensor);
+    const double experts = static_cast<double>(m.moe->num_experts) / e, f = static_cast<double>(m.moe->intermediate_size) / e_t, h = static_cast<double>(m.hidden_size);
+    const double rows = T / t * static_cast<double>(m.moe->experts_per_token) * e_t / experts;
+    add_linear(time, rates.matrix, rows, (is_gated(m.mlp) ? 2 : 1) * f, h, experts);
+    add_linear(time, rates.matrix, rows, h, f, experts);
+  }
+  const double phi = elementwise_factor(p, k);
+  const Traffic passes = layer_traffic(p, is_moe), casts = cast_traffic(p, is_moe, time.matrix_elements, k);
+  time.elementwise_forward = time_at(Bytes(phi * passes.forward + casts.forward), rates.memory);
+  time.elementwise_backward = time_at(Bytes(phi * passes.backward + casts.backward), rates.memory);
+  return time;
+}
+
+// Final norm, output projection, loss.
+LayerTime head_time(const Plan& p, const ComputeRates& rates, const EfficiencyConstants& k) {
+  const double T = tokens_per_micro_batch(p), Tp = tokens_of_stream(p), h = static_cast<double>(p.model.hidden_size);
+  const double vocabulary = static_cast<double>(padded_vocabulary(p.model, p.parallel.framework, p.parallel.tensor)) / static_cast<double>(p.parallel.tensor);
+  LayerTime time;
+  add_linear(time, rates.matrix16, T, vocabulary, h);
+  const double norm = elementwise_factor(p, k) * 2 * Tp * h, loss = 0.5 * loss_bytes(p, k) * T * vocabulary;
+  time.elementwise_forward = time_at(Bytes(2 * norm + loss), rates.memory);
+  time.elementwise_backward = time_at(Bytes(3 * norm + loss), rates.memory);
+  return time;
+}
+
 struct AttentionTime { Seconds forward, backward; };
-AttentionTime attention_time(const Plan& p, Flops flops, FlopsPerSecond rate, const EfficiencyConstants& k) {
+
+// Fused attention of one layer. The exponentials of the softmax run on the special function units beside the matrix unit:
+//   t_f = F·(1/(fa_e·e·peak) + fa_k·ov/(2·(d_qk + d_v)·SFU))·(1 + 256/s),  SFU = 16 per SM and clock, twice that on Blackwell Ultra, ov < 1 where a kernel overlaps them;
+//   t_b = fa_b·(2.5·matrix + 2·exponential part)
+AttentionTime fused_attention_time(const Plan& p, Flops flops, FlopsPerSecond rate, const EfficiencyConstants& k) {
   const Gpu& g = p.cluster.node.gpu;
   const double s = static_cast<double>(p.training.sequence_length);
   const double fill = 1 + 256 / s;
   const double matmul = time_at(flops, rate * k.attention_matmul).value;
   double exponential = 0;
-  const double sfu = 16.0 * g.sm_count * g.boost_clock_hz;
+  const double sfu = (g.architecture == "Blackwell Ultra" ? 32.0 : 16.0) * g.sm_count * g.boost_clock_hz;
   // Transformer Engine's kernels on Hopper and newer work on two tiles by turns: most of the softmax of one hides behind the other's products.
   const bool overlaps = has_transformer_engine(p.training) && (g.architecture == "Hopper" || g.architecture.starts_with("Blackwell"));
-  const double d = static_cast<double>(p.model.mla ? p.model.mla->qk_nope_head_dim + p.model.mla->qk_rope_head_dim : p.model.head_dim);
-  if (sfu > 0 && d > 0) exponential = flops.value / (4 * d) * k.attention_exponential * (overlaps ? k.attention_overlapped : 1) / sfu;
+  const double per_pair = p.model.mla ? 2 * static_cast<double>(p.model.mla->qk_nope_head_dim + p.model.mla->qk_rope_head_dim + p.model.mla->v_head_dim) : 4 * static_cast<double>(p.model.head_dim);
+  if (sfu > 0 && per_pair > 0) exponential = flops.value / per_pair * k.attention_exponential * (overlaps ? k.attention_overlapped : 1) / sfu;
   return {Seconds((matmul + exponential) * fill), Seconds(k.attention_backward * (2.5 * matmul + 2 * exponential) * fill)};
 }
 
-}  // namespace
+// Stored scores of one layer: two products a head forward and four backward over the full square, and about 5 and 7 passes over the scores.
+AttentionTime stored_attention_time(const Plan& p, const ComputeRates& rates) {
+  const Model& m = p.model;
+  const double s = static_cast<double>(p.training.sequence_length), rows = s / static_cast<double>(p.parallel.context);
+  const double heads = static_cast<double>(p.training.micro_batch_size) * static_cast<double>(m.num_attention_heads) / static_cast<double>(p.parallel.tensor);
+  const double qk = static_cast<double>(m.mla ? m.mla->qk_nope_head_dim + m.mla->qk_rope_head_dim : m.head_dim), v = static_cast<double>(m.mla ? m.mla->v_head_dim : m.head_dim);
+  const auto time = [&](double rows_out, double columns_out, double depth) { return matrix_product_time({rows_out, columns_out, depth, heads}, rates.matrix16); };
+  const Seconds pass = time_at(Bytes(2 * heads * rows * s), rates.memory);
+  return {time(rows, s, qk) + time(rows, v, s) + 5.0 * pass, time(rows, s, v) + time(s, v, rows) + time(rows, qk, s) + time(s, qk, rows) + 7.0 * pass};
+}
 
-namespace {
-
-// Seconds the host needs to launch one layer's kernels for a micro-batch: h forward, host_backward·h backward, h again for
-// a full recomputation.  Source: [published-runs], least squares on runs small enough to show it. Kind: estimate.
-UnitTime launch_times(const Plan& p, const EfficiencyConstants& k, Count index) {
-  const bool is_pytorch = p.parallel.framework == Framework::pytorch;
-  double per_layer = is_pytorch ? k.host_per_layer_pytorch_s : has_transformer_engine(p.training) ? k.host_per_layer_fused_s : k.host_per_layer_megatron_s;
-  if (p.model.moe) {
-    const double all = static_cast<double>(p.model.num_layers);
-    per_layer += k.host_per_moe_layer_s * (all > 0 ? static_cast<double>(moe_layers_between(p.model, 0, p.model.num_layers)) / all : 0);
-  }
-  const double again = p.training.recompute.kind == RecomputeKind::selective ? (is_pytorch ? 0.5 : 0.2) : recomputed_share(p.model, p.parallel, p.training.recompute, index);
+// Launching the kernels of one layer's forward.  Source: [published-runs], least squares on runs small enough to show it. Kind: estimate.
+double launch_per_layer(const Plan& p, const EfficiencyConstants& k, double moe_share) {
+  const double dense = p.parallel.framework == Framework::pytorch ? k.host_per_layer_pytorch_s : p.training.kernels == Kernels::fused ? k.host_per_layer_fused_s : k.host_per_layer_megatron_s;
   const double factor = (p.training.lora ? k.host_adapters : 1) * (p.training.cuda_graphs ? k.host_with_graphs : 1);
-  return {{}, {}, Seconds(per_layer * factor), Seconds(per_layer * (k.host_backward + again) * factor)};
+  return (dense + moe_share * k.host_per_moe_layer_s) * factor;
+}
+
+// Bytes a parameter costs beside products and collectives: each time it is gathered, and for its gradient if it is trained.
+//   Kept on the rank: gradients are added to those of earlier micro-batches, read and written; in PyTorch by a kernel that leaves one of the two to the product.
+//   Sharded: FSDP version 2 and DeepSpeed copy what was gathered into tensors of its own, and gradients into the buffer that is reduced; version 1 computes on
+//   views of one flat buffer and copies only where the reduction has another type.
+// Source: [pytorch-fsdp-notes], foreach_all_gather_copy_out, foreach_reduce_scatter_copy_in and FlatParamHandle of its code; [deepspeed-zero].  Kind: count.
+struct ParameterTraffic { double gathered = 0, gradient = 0; };
+ParameterTraffic parameter_traffic(const Plan& p) {
+  const bool is_pytorch = p.parallel.framework == Framework::pytorch;
+  const double gradient = element_bytes(p.training.gradient_dtype);
+  if (!shards_parameters(p.parallel.data_sharding)) return {0, (is_pytorch ? 1 : 2) * gradient};
+  const bool is_flat = is_pytorch && p.training.switches.fsdp_version == 1;
+  const double stored = compute_bytes(p), reduced = is_pytorch ? element_bytes(p.training.switches.reduce_dtype) : gradient;
+  return {is_flat ? 0 : 2 * stored, is_flat && reduced == stored ? 0 : stored + reduced};
+}
+
+// Once per step: reads and writes master weights and states of the rank's share, writes 16-bit weights, reads gradients.
+Seconds optimizer_time(const Plan& p, const ComputeRates& rates, double trained, const EfficiencyConstants& k) {
+  if (p.training.offload.optimizer) return {};  // runs on the host: see offload
+  const double shares = shards_optimizer(p.parallel.data_sharding) ? static_cast<double>(shard_ranks(p)) : 1;
+  const double states = rates.state_bytes, gradient = element_bytes(p.training.gradient_dtype);
+  const double master = p.training.master_weights_dtype ? 4 : 0;
+  const double stored = p.training.parameter_dtype == DType::fp32 ? 4 : 2;
+  const double norm_share = shards_gradients(p.parallel.data_sharding) ? shares : 1;
+  return time_at(Bytes(k.optimizer * (trained / shares * (2 * master + 2 * states + gradient + (master > 0 ? stored : 2 * stored)) + 2 * gradient * trained / norm_share)), rates.memory);
+}
+
+// What a unit's parameters add to its time: when gathered, and for their gradients.
+struct ParameterTime { Seconds gathers, gradients; };
+
+// The layers of a stage: products, attention, passes over memory and over parameters, recomputation.
+void add_layers(ComputeCost& cost, const Plan& p, const SequenceWork& work, const ComputeRates& rates, Count index, double moe_share, const ParameterTime& parameters, const EfficiencyConstants& k) {
+  const double share = static_cast<double>(p.training.micro_batch_size) / (static_cast<double>(p.model.num_layers) * static_cast<double>(p.parallel.tensor * p.parallel.context));
+  const AttentionTime attention = p.training.attention == Attention::flash ? fused_attention_time(p, work.forward.attention * share, rates.matrix16.rate, k) : stored_attention_time(p, rates);
+  const auto average = [&](Seconds LayerTime::*of) { return (1 - moe_share) * rates.dense.*of + moe_share * rates.moe.*of; };
+  const Seconds weights = p.training.lora ? Seconds(0) : average(&LayerTime::weight_gradients);  // frozen weights need the gradient of their input only
+  cost.attention_s = cost.layers * attention.forward;
+  cost.weight_gradient += cost.layers * (weights + parameters.gradients);
+  const Seconds forward = average(&LayerTime::products) + average(&LayerTime::elementwise_forward) + attention.forward;
+  cost.layer.forward = forward + parameters.gathers;
+  cost.layer.backward = average(&LayerTime::input_gradients) + weights + average(&LayerTime::elementwise_backward) + attention.backward + parameters.gathers + parameters.gradients;
+  const Recompute& r = p.training.recompute;
+  const double launch = cost.layer.launch_forward.value;
+  if (r.kind == RecomputeKind::selective) {
+    // PyTorch's per-operator policy repeats every second product and the element-wise rest; the others the attention core.
+    const bool is_pytorch = p.parallel.framework == Framework::pytorch;
+    cost.layer.backward += is_pytorch ? 0.55 * forward : attention.forward;
+    cost.layer.launch_backward += Seconds((is_pytorch ? 0.5 : 0.2) * launch);
+  } else if (r.kind != RecomputeKind::none) {
+    const double again = recomputed_share(p.model, p.parallel, r, index);
+    cost.layer.backward += again * forward;
+    cost.layer.launch_backward += Seconds(again * launch);
+  }
 }
 
 }  // namespace
@@ -133,84 +240,69 @@ SequenceWork sequence_work(const Plan& p) {
 
 ComputeRates compute_rates(const Plan& p, const EfficiencyConstants& k) {
   const Gpu& g = p.cluster.node.gpu;
-  const auto rate = [&](DType type) { return matrix_peak(g, type) * matrix_efficiency(g, type, p.cluster.node.power_limit_w, k); };
+  const auto units = [&](DType type) {
+    const bool is_narrow = is_low_precision(type);
+    return MatrixUnits{matrix_peak(g, type) * matrix_efficiency(g, type, p.cluster.node.power_limit_w, k), g.hbm * k.memory, static_cast<double>(g.sm_count), pairs_multiprocessors(g),
+                       (is_narrow ? 2 : 1) * k.product_fill, Seconds(k.kernel_s), type == DType::fp32 ? 4.0 : is_narrow ? 1.0 : 2.0};
+  };
   // Linear layers multiply in the dtype of the parameters; attention and head stay 16-bit.
   const DType type = p.training.parameter_dtype, wide = type == DType::fp16 || type == DType::fp32 ? type : DType::bf16;
-  const FlopsPerSecond matrix = rate(type);
-  return {matrix, wide == type ? matrix : rate(wide), g.hbm * k.memory, optimizer_state_bytes_per_parameter(p)};
+  ComputeRates rates;
+  rates.matrix = units(type);
+  rates.matrix16 = wide == type ? rates.matrix : units(wide);
+  rates.memory = g.hbm * k.memory;
+  rates.state_bytes = optimizer_state_bytes_per_parameter(p);
+  if (p.model.opaque) return rates;
+  const bool has_moe = p.model.moe.has_value();
+  if (has_moe) rates.moe = layer_time(p, true, rates, k);
+  if (!has_moe || moe_layers_between(p.model, 0, p.model.num_layers) < p.model.num_layers) rates.dense = layer_time(p, false, rates, k);
+  rates.head = head_time(p, rates, k);
+  return rates;
 }
 
 ComputeCost stage_compute(const Plan& p, const SequenceWork& work, const ComputeRates& rates, Count index, const StageParameters& stage, double trained, bool is_last,
                           const EfficiencyConstants& k) {
   ComputeCost cost;
-  const double b = static_cast<double>(p.training.micro_batch_size);
-  const double t = static_cast<double>(p.parallel.tensor), c = static_cast<double>(p.parallel.context);
-  const BytesPerSecond memory = rates.memory;
-  const FlopsPerSecond rate = rates.matrix, rate16 = rates.matrix16;
-
-  const double layers = layers_per_micro_batch(p.parallel, stage.layers);
-  cost.layers = layers;
-  cost.layer = launch_times(p, k, index);
-  cost.launch = layers * (cost.layer.launch_forward + cost.layer.launch_backward);
+  cost.layers = layers_per_micro_batch(p.parallel, stage.layers);
+  double moe_share = 0;
+  if (p.model.moe && stage.layers > 0) moe_share = static_cast<double>(stage_layers(p.model, p.parallel, index).moe) / static_cast<double>(stage.layers);
+  const double launch = launch_per_layer(p, k, moe_share);
+  cost.layer.launch_forward = Seconds(launch);
+  cost.layer.launch_backward = Seconds(k.host_backward * launch);
   if (p.model.opaque) {
-    cost.linear = Flops(p.model.opaque->flops_per_sample / 3 * b * layers / static_cast<double>(p.model.opaque->units) / (t * c));
-    cost.linear_s = time_at(cost.linear, rate);
-    cost.forward = cost.linear_s;
-    cost.backward = 2.0 * cost.linear_s;
+    const double share = static_cast<double>(p.training.micro_batch_size) / (static_cast<double>(p.model.opaque->units) * static_cast<double>(p.parallel.tensor * p.parallel.context));
+    cost.layer.forward = time_at(Flops(p.model.opaque->flops_per_sample / 3 * share), rates.matrix.rate);
+    const double again = p.training.recompute.kind == RecomputeKind::selective ? 0 : recomputed_share(p.model, p.parallel, p.training.recompute, index);
+    cost.layer.backward = (2 + again) * cost.layer.forward;
+    cost.layer.launch_backward += Seconds(again * launch);
+    cost.weight_gradient = cost.layers * cost.layer.forward;
   } else {
-    const ForwardFlops& f = work.forward;
-    const double share = layers / static_cast<double>(p.model.num_layers) * b / (t * c);
-    cost.linear = f.linear * share;
-    cost.attention = (p.training.attention == Attention::flash ? f.attention : f.attention_full) * share;
-    if (is_last) cost.head = f.head * (b / (t * c));
-    cost.linear_s = time_at(cost.linear, rate);
-    cost.head_s = time_at(cost.head, rate16);
-    AttentionTime attention = attention_time(p, cost.attention, rate16, k);
-    if (p.training.attention == Attention::eager) {
-      // Stored scores: matrix products over the full square plus about 5 passes forward and 7 backward over them.
-      const double s = static_cast<double>(p.training.sequence_length);
-      const Bytes scores(2 * b * static_cast<double>(p.model.num_attention_heads) * s * s / (t * c) * layers);
-      attention.forward = time_at(cost.attention, rate16) + time_at(5.0 * scores, memory);
-      attention.backward = 2.0 * time_at(cost.attention, rate16) + time_at(7.0 * scores, memory);
+    const ParameterTraffic bytes = parameter_traffic(p);
+    const bool is_frozen = p.training.lora.has_value();
+    const double used = stage.layers > 0 ? cost.layers / static_cast<double>(stage.layers) : 1;  // of two copies a micro-batch passes one
+    const double per_layer = cost.layers > 0 ? 1 / cost.layers : 0;
+    const auto parameter_time = [&](double held, double with_gradient) {
+      return ParameterTime{time_at(Bytes(bytes.gathered * held * used), rates.memory), time_at(Bytes(bytes.gradient * with_gradient * used), rates.memory)};
+    };
+    const double ends = stage.embedding + stage.head;
+    add_layers(cost, p, work, rates, index, moe_share, parameter_time((stage.total() - ends) * per_layer, (is_frozen ? trained : trained - ends) * per_layer), k);
+    if (stage.embedding > 0) {
+      // Rows read and written; their gradients likewise.
+      const Seconds rows = time_at(Bytes(elementwise_factor(p, k) * 4 * tokens_of_stream(p) * static_cast<double>(p.model.hidden_size)), rates.memory);
+      const ParameterTime table = parameter_time(stage.embedding, is_frozen ? 0 : stage.embedding);
+      cost.first_end = {rows + table.gathers, rows + table.gathers + table.gradients, {}, {}};
     }
-    cost.attention_s = attention.forward;
-    const LayerTraffic traffic = layer_traffic(p);
-    const double phi = elementwise_factor(p, k) * layers;
-    cost.elementwise_s = time_at(Bytes(phi * traffic.forward), memory);
-    const double used = stage.layers > 0 ? layers / static_cast<double>(stage.layers) : 1;  // of two copies a micro-batch passes one
-    const LayerTraffic weights = weight_traffic(p, layers, (stage.total() - stage.embedding) * used, trained * used, k);
-    const Seconds weights_forward = time_at(Bytes(weights.forward), memory);
-    const Seconds elementwise_backward = time_at(Bytes(phi * traffic.backward + weights.backward), memory);
     if (is_last) {
-      const double T = tokens_per_micro_batch(p);
-      cost.loss_s = time_at(Bytes(loss_bytes(p, k) * T * static_cast<double>(padded_vocabulary(p.model, p.parallel.framework, p.parallel.tensor)) / t), memory);
+      const ParameterTime matrix = parameter_time(stage.head, is_frozen ? 0 : stage.head);
+      const Seconds weights = (is_frozen ? Seconds(0) : rates.head.weight_gradients) + matrix.gradients;
+      cost.last_end = {rates.head.products + rates.head.elementwise_forward + matrix.gathers, rates.head.input_gradients + weights + rates.head.elementwise_backward + matrix.gathers, {}, {}};
+      cost.weight_gradient += weights;
     }
-    // Frozen weights need the gradient of their input only.
-    const double linear_backward = p.training.lora ? 1 : 2;
-    cost.forward = cost.linear_s + cost.head_s + cost.attention_s + cost.elementwise_s + weights_forward + 0.5 * cost.loss_s;
-    cost.backward = linear_backward * (cost.linear_s + cost.head_s) + attention.backward + elementwise_backward + 0.5 * cost.loss_s;
-    // Recomputation repeats forward work inside backward.
-    const Flops extra = work.recomputed * share;
-    if (extra.value > 0 && (f.linear + f.attention).value > 0)
-      cost.backward += (cost.linear_s + cost.attention_s + cost.elementwise_s + weights_forward) * (extra.value / ((f.linear + f.attention) * share).value);
-    cost.last_end.forward = cost.head_s + 0.5 * cost.loss_s;
-    cost.last_end.backward = linear_backward * cost.head_s + 0.5 * cost.loss_s;
-    if (!p.training.lora) cost.weight_gradient = cost.linear_s + cost.head_s;
   }
-  if (layers > 0) {
-    cost.layer.forward = (cost.forward - cost.last_end.forward) / layers;
-    cost.layer.backward = (cost.backward - cost.last_end.backward) / layers;
-  }
-
-  // Optimizer: reads and writes master weights and states of the rank's share once, writes 16-bit weights, reads gradients.
-  const double shares = shards_optimizer(p.parallel.data_sharding) ? static_cast<double>(shard_ranks(p)) : 1;
-  const double states = rates.state_bytes, gradient = element_bytes(p.training.gradient_dtype);
-  const double master = p.training.master_weights_dtype ? 4 : 0;
-  const double stored = p.training.parameter_dtype == DType::fp32 ? 4 : 2;
-  const double norm_share = shards_gradients(p.parallel.data_sharding) ? shares : 1;
-  const Bytes moved(k.optimizer * (trained / shares * (2 * master + 2 * states + gradient + (master > 0 ? stored : 2 * stored)) + 2 * gradient * trained / norm_share));
-  cost.optimizer = time_at(moved, memory);
-  if (p.training.offload.optimizer) cost.optimizer = Seconds(0);  // runs on the host: see offload
+  cost.forward = cost.layers * cost.layer.forward + cost.first_end.forward + cost.last_end.forward;
+  cost.backward = cost.layers * cost.layer.backward + cost.first_end.backward + cost.last_end.backward;
+  cost.launch = cost.layers * (cost.layer.launch_forward + cost.layer.launch_backward);
+  cost.optimizer = optimizer_time(p, rates, trained, k);
   return cost;
 }
 

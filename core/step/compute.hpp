@@ -10,6 +10,7 @@
 #include "core/count/flops.hpp"
 #include "core/count/parameters.hpp"
 #include "core/describe/plan.hpp"
+#include "core/step/matrix_product.hpp"
 
 namespace wireplan {
 
@@ -22,6 +23,8 @@ struct EfficiencyConstants {
   double reference_w_per_tflops = 0, reference_w_per_tflops_fp8 = 0;
   double power_exponent = 0;          // pw
   double ceiling = 0;                 // ecap
+  double product_fill = 0;            // k0: filling and emptying the pipeline of a tile, as depth; twice that in 8 and 4 bits
+  double kernel_s = 0;                // ck: launch and tail of a kernel on the GPU
   double volta = 0;                   // what is left of that on Volta, whose shared memory feeds its first tensor cores late
   double attention_matmul = 0;        // fa_e: share of the matrix rate inside a fused attention kernel
   double attention_exponential = 0;   // fa_k: exponentials against what the special function units could do
@@ -54,19 +57,18 @@ struct EfficiencyConstants {
 // Source: [published-runs], fitted on parts from V100 to GB300. Kind: estimate. Test: tests/core/step/step_test.cpp.
 double matrix_efficiency(const Gpu& gpu, DType type, double power_limit_w, const EfficiencyConstants& k);
 
-// A part of a stage that runs as one: GPU and host seconds of one micro-batch.
+// GPU time of a piece of a stage's work on one micro-batch, and what the host needs to launch its kernels. Recomputation belongs to the backward.
 struct UnitTime { Seconds forward, backward, launch_forward, launch_backward; };
 
 // Seconds and counts of one micro-batch on one stage.
 struct ComputeCost {
-  Flops linear, attention, head;         // forward, on this rank
-  Seconds linear_s, attention_s, head_s; // forward
-  Seconds elementwise_s, loss_s;         // forward; loss: forward and backward
-  Seconds forward, backward;             // backward includes recomputation
+  Seconds forward, backward;             // backward includes recomputation; layers·layer + first_end + last_end
   Seconds launch;                        // what the host needs to launch the kernels of one micro-batch
-  UnitTime layer, first_end, last_end;   // one layer; embedding; final norm, head and loss: together forward, backward and launch
-  double layers = 0;
-  Seconds weight_gradient;               // part of backward nothing else waits for
+  UnitTime layer;                        // the average of the stage's
+  UnitTime first_end, last_end;          // embedding; final norm, head and loss
+  double layers = 0;                     // that a micro-batch runs through
+  Seconds weight_gradient;               // part of the backward that nothing later in it waits for
+  Seconds attention_s;                   // forward, of all layers
   Seconds optimizer;                     // once per step
 };
 
@@ -74,12 +76,20 @@ struct ComputeCost {
 struct SequenceWork { ForwardFlops forward; Flops recomputed; };
 SequenceWork sequence_work(const Plan& plan);
 
-// What a rank of any stage computes at: matrix products in the type of the linear layers and in 16 bit, memory; and the optimizer
-// states of a trained parameter.
+// One layer without its attention kernel: matrix products forward, for the gradients of inputs and of weights; other passes over memory.
+struct LayerTime {
+  Seconds products, input_gradients, weight_gradients;
+  Seconds elementwise_forward, elementwise_backward;
+  double matrix_elements = 0;
+};
+
+// What a rank of any stage computes at: matrix products in the type of the linear layers and in 16 bit, memory; the optimizer states of a trained
+// parameter; and what a layer of each kind and the head take at that.
 struct ComputeRates {
-  FlopsPerSecond matrix, matrix16;
+  MatrixUnits matrix, matrix16;
   BytesPerSecond memory;
   double state_bytes = 0;
+  LayerTime dense, moe, head;
 };
 ComputeRates compute_rates(const Plan& plan, const EfficiencyConstants& k);
 

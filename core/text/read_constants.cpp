@@ -226,6 +226,8 @@ EfficiencyConstants read_efficiency_constants(Reader& r) {
   } constants[] = {{"reference", k.reference},
                    {"reference_w_per_tflops", k.reference_w_per_tflops},
                    {"power_exponent", k.power_exponent},
+                   {"product_fill", k.product_fill},
+                   {"kernel_s", k.kernel_s},
                    {"volta", k.volta},
                    {"ceiling", k.ceiling},
                    {"attention_matmul", k.attention_matmul},

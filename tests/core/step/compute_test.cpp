@@ -1,0 +1,98 @@
+#include "core/step/compute.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+
+#include "tests/support/plans.hpp"
+
+using namespace wireplan;
+using namespace wireplan::testing;
+
+namespace {
+
+struct Stages { ComputeRates rates; std::vector<ComputeCost> costs; };
+
+Stages stages_of(const Plan& p, const EfficiencyConstants& k) {
+  Stages all{compute_rates(p, k), {}};
+  const SequenceWork work = sequence_work(p);
+  const std::vector<StageParameters> held = stage_parameters(p.model, p.parallel), trained = p.training.lora ? stage_adapters(p.model, *p.training.lora, p.parallel) : held;
+  for (std::size_t i = 0; i < held.size(); ++i) all.costs.push_back(stage_compute(p, work, all.rates, static_cast<Count>(i), held[i], trained[i].total(), i + 1 == held.size(), k));
+  return all;
+}
+
+bool is_close(double a, double b, double tolerance = 1e-12) { return std::fabs(a - b) <= tolerance * std::fabs(b); }
+
+}  // namespace
+
+TEST_CASE("on a GPU without waves, filling or memory limits the layers' products take the model's operations over the rate") {
+  EfficiencyConstants k = constants().efficiency;
+  k.product_fill = k.kernel_s = 0;
+  struct Row { const char* model; const char* tensor; const char* expert; };
+  for (const Row& row : {Row{"llama-3-8b", "1", "1"}, Row{"llama-3-8b", "8", "1"}, Row{"mixtral-8x7b", "1", "1"}, Row{"mixtral-8x7b", "2", "4"}, Row{"deepseek-v3", "8", "1"}, Row{"qwen3-30b-a3b", "4", "2"}}) {
+    DYNAMIC_SECTION(row.model << ", tensor " << row.tensor << ", expert " << row.expert) {
+      const std::string data = std::to_string(8 / std::stoi(row.tensor));
+      Plan p = scenario("story", {{"model", (std::string("\"") + row.model + "\"").c_str()}, {"cluster.node", "hgx-h100-80gb"}, {"cluster.gpus_per_node", "8"}, {"parallel.framework", "megatron"}, {"parallel.tensor", row.tensor}, {"parallel.data", data.c_str()}, {"parallel.expert", row.expert}, {"parallel.sequence_parallel", row.tensor[0] == '1' ? "false" : "true"}, {"training.global_batch_size", "8"}});
+      p.cluster.node.gpu.sm_count = 0;
+      p.cluster.node.gpu.hbm = {};
+      const ComputeRates rates = compute_rates(p, k);
+      const Count moe = p.model.moe ? moe_layers_between(p.model, 0, p.model.num_layers) : 0, dense = p.model.num_layers - moe;
+      const auto layers = [&](Seconds LayerTime::*of) { return (static_cast<double>(dense) * rates.dense.*of + static_cast<double>(moe) * rates.moe.*of).value; };
+      const double whole = (forward_flops(p.model, p.training.sequence_length).linear / rates.matrix.rate).value * static_cast<double>(p.training.micro_batch_size) / static_cast<double>(p.parallel.tensor);
+      CHECK(is_close(layers(&LayerTime::products), whole, 1e-9));
+      CHECK(is_close(layers(&LayerTime::input_gradients), whole, 1e-9));
+      CHECK(is_close(layers(&LayerTime::weight_gradients), whole, 1e-9));
+    }
+  }
+}
+
+TEST_CASE("units add up to their stage, stages to the model") {
+  const auto with = [](const char* stages, const char* batch) {
+    return stages_of(scenario("story", {{"parallel.framework", "megatron"}, {"parallel.data", "1"}, {"parallel.pipeline", stages}, {"cluster.gpus_per_node", stages}, {"training.global_batch_size", batch}, {"training.recompute", "full"}}), constants().efficiency).costs;
+  };
+  const ComputeCost whole = with("1", "4").front();
+  double forward = 0, backward = 0, weights = 0;
+  for (const ComputeCost& c : with("4", "4")) {
+    CHECK(is_close(c.forward.value, (c.layers * c.layer.forward + c.first_end.forward + c.last_end.forward).value));
+    CHECK(is_close(c.backward.value, (c.layers * c.layer.backward + c.first_end.backward + c.last_end.backward).value));
+    CHECK(is_close(c.launch.value, (c.layers * (c.layer.launch_forward + c.layer.launch_backward)).value));
+    CHECK(c.weight_gradient < c.backward);
+    forward += c.forward.value;
+    backward += c.backward.value;
+    weights += c.weight_gradient.value;
+  }
+  CHECK(is_close(forward, whole.forward.value, 1e-9));
+  CHECK(is_close(backward, whole.backward.value, 1e-9));
+  CHECK(is_close(weights, whole.weight_gradient.value, 1e-9));
+  const std::vector<ComputeCost> ends = with("2", "4");
+  CHECK(ends[0].first_end.backward.value > 0);
+  CHECK(ends[0].last_end.forward.value == 0);
+  CHECK(ends[1].first_end.forward.value == 0);
+  CHECK(ends[1].last_end.forward.value > 0);
+}
+
+TEST_CASE("adapters alone have no weight gradients of the base") {
+  const auto backward = [](const char* lora) { return stages_of(scenario("story", {{"training.lora", lora}}), constants().efficiency).costs.front(); };
+  const ComputeCost full = backward("null"), adapters = backward(R"({"rank":8,"targets":["q","v"],"base_dtype":"bf16"})");
+  CHECK(adapters.weight_gradient.value < 0.01 * full.weight_gradient.value);
+  CHECK(adapters.backward < full.backward);
+}
+
+TEST_CASE("sharded parameters: version 2 copies what it gathered, version 1 does not") {
+  const EfficiencyConstants& k = constants().efficiency;
+  const auto forward = [&](const char* version) { return stages_of(scenario("story", {{"parallel.data_sharding", "fsdp"}, {"training.details.fsdp_version", version}}), k).costs.front().forward.value; };
+  const double memory = presets().gpu("a100-80gb-sxm").value().hbm.value * k.memory, parameters = 7'241'732'096;
+  CHECK(is_close((forward("2") - forward("1")) * memory, 4 * parameters, 1e-6));  // 2 bytes read, 2 written
+}
+
+TEST_CASE("exponentials of the softmax: twice as many a clock on Blackwell Ultra, fewer a pair where heads are large") {
+  EfficiencyConstants k = constants().efficiency;
+  const auto attention = [&](const char* node, const char* architecture) {
+    Plan p = scenario("story", {{"cluster.node", node}, {"cluster.gpus_per_node", "4"}, {"parallel.data_sharding", "fsdp"}});
+    p.cluster.node.gpu.architecture = architecture;
+    return stages_of(p, k).costs.front().attention_s.value;
+  };
+  const double plain = attention("hgx-b300-288gb", "Blackwell"), doubled = attention("hgx-b300-288gb", "Blackwell Ultra");
+  k.attention_exponential = 1e-9;
+  const double products = attention("hgx-b300-288gb", "Blackwell");
+  CHECK(is_close(plain - products, 2 * (doubled - products), 1e-6));
+}
