@@ -51,7 +51,7 @@ void let_follow(AppState& state, std::string_view path) {
     for (const std::string_view p : paths) erase_path(d, p);
   };
   if (path == "parallel.framework") {
-    forget({"parallel.gradient_sync", "parallel.overlap", "parallel.shard_group", "training.implementation",
+    forget({"parallel.gradient_sync", "parallel.overlap", "parallel.moe_dispatcher", "training.cuda_graphs", "parallel.shard_group", "training.implementation",
             "training.kernels"});
     if (const auto framework = value_named<Framework>(document_text(state, path)))
       set_path(d, "parallel.data_sharding", sharding_under(*framework, before.parallel.data_sharding));

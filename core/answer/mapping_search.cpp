@@ -136,7 +136,7 @@ MappedStep::Result MappedStep::step(const std::vector<int>& gpus) {
       mapped.ranks = kind.shape.ranks;
       mapped.nodes = kind.shape.nodes;
       mapped.per_node = kind.shape.per_node;
-      const RingOnWiring ring = ring_on_wiring(cluster_, mapped);
+      const RingOnWiring ring = ring_of(plan_, cluster_, cost_.messages[kind.messages.front()].message.group, mapped);
       ++rings_;
       std::vector<CollectiveCall> calls;
       for (std::size_t i : kind.messages) {

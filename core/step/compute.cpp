@@ -172,7 +172,7 @@ AttentionTime stored_attention_time(const Plan& p, const ComputeRates& rates) {
 
 // Launching the kernels of one layer's forward.  Source: [published-runs], least squares on runs small enough to show it. Kind: estimate.
 double launch_per_layer(const Plan& p, const EfficiencyConstants& k, double moe_share) {
-  const double dense = p.parallel.framework == Framework::pytorch ? k.host_per_layer_pytorch_s : p.training.kernels == Kernels::fused ? k.host_per_layer_fused_s : k.host_per_layer_megatron_s;
+  const double dense = p.parallel.framework == Framework::pytorch ? k.host_per_layer_pytorch_s : has_transformer_engine(p.training) ? k.host_per_layer_fused_s : k.host_per_layer_megatron_s;
   const double factor = (p.training.lora ? k.host_adapters : 1) * (p.training.cuda_graphs ? k.host_with_graphs : 1);
   return (dense + moe_share * k.host_per_moe_layer_s) * factor;
 }

@@ -40,6 +40,9 @@ Seconds schedule_time(const Plan& p, const StepCost& cost, bool on_this_wiring, 
   return pipeline_times(schedule_of(p), stage_passes(cost, on_this_wiring), hop).end;
 }
 
+// Of a frozen 4-bit weight half a byte and its share of a block's scales: 0.5 + 4/64, halved again by nesting. [qlora23] §3
+double stored_bytes(const Plan& p) { return p.training.lora ? std::min(2.0, element_bytes(p.training.lora->base_dtype)) : 2; }
+
 // Bytes a rank of one stage moves between GPU and host in a step. Offloaded optimizer: gradients down, updated 16-bit weights up.
 // Offloaded parameters: weights up for every forward and backward. Source: [zero-offload21] §4. Kind: estimate.
 Bytes offload_traffic(const Plan& p, const StageParameters& stage, const StageParameters& trained) {
@@ -47,11 +50,27 @@ Bytes offload_traffic(const Plan& p, const StageParameters& stage, const StagePa
   const double weight_ranks = shards_parameters(p.parallel.data_sharding) ? static_cast<double>(shard_ranks(p)) : 1;
   double bytes = 0;
   if (p.training.offload.optimizer) bytes += trained.total() / ranks * (element_bytes(p.training.gradient_dtype) + 2);
-  if (p.training.offload.parameters) bytes += 2 * static_cast<double>(micro_batches(p)) * stage.total() / weight_ranks * 2;
+  if (p.training.offload.parameters) bytes += 2 * static_cast<double>(micro_batches(p)) * stage.total() / weight_ranks * stored_bytes(p);
   return Bytes(bytes);
 }
 
 }  // namespace
+
+bool keeps_to_one_nic(const Plan& p, GroupKind group, int nodes) {
+  const bool is_data = group == GroupKind::data || group == GroupKind::expert_data;
+  return p.parallel.framework == Framework::deepspeed && is_data && nodes > 1 && p.cluster.network && p.cluster.network->nics_per_node > 1;
+}
+
+RingOnWiring ring_of(const Plan& p, const PreparedCluster& cluster, GroupKind group, const GroupShape& shape) {
+  RingOnWiring ring = ring_on_wiring(cluster, shape);
+  if (keeps_to_one_nic(p, group, ring.nodes)) {
+    const double nics = p.cluster.network->nics_per_node;
+    ring.network_bandwidth = ring.network_bandwidth / nics;
+    ring.bus_bandwidth = std::min(ring.bus_bandwidth, ring.network_bandwidth);
+    ring.bottleneck = "one of " + ring.bottleneck;
+  }
+  return ring;
+}
 
 Schedule schedule_of(const Plan& p) {
   return {p.parallel.pipeline_schedule, static_cast<int>(p.parallel.pipeline), static_cast<int>(p.parallel.virtual_stages), static_cast<int>(micro_batches(p)), 1};
@@ -85,7 +104,7 @@ StepCost step_cost(const Plan& p, const PreparedCluster& cluster, const std::vec
     auto known = std::find_if(rings.begin(), rings.end(), [&](const auto& r) { return r.first == message.group; });
     if (known == rings.end()) {
       const GroupShape shape = group_shape(p, message.group);
-      rings.push_back({message.group, {ring_on_wiring(cluster, shape), shape}});
+      rings.push_back({message.group, {ring_of(p, cluster, message.group, shape), shape}});
       known = rings.end() - 1;
     }
     MessageCost c;
@@ -95,6 +114,7 @@ StepCost step_cost(const Plan& p, const PreparedCluster& cluster, const std::vec
     c.nodes = known->second.second.nodes;
     c.groups = static_cast<int>(known->second.second.local.size());
     c.call = collective_call(cluster, c.ring, message.collective, c.ranks, message.bytes);
+    if (keeps_to_one_nic(p, message.group, c.ring.nodes)) c.call.time.low = c.call.time.low / static_cast<double>(p.cluster.network->nics_per_node);
     const Seconds wire = c.call.parts.wire;
     c.bandwidth = wire.value > 0 ? bus_factor(message.collective, c.ranks) * message.bytes / wire : BytesPerSecond(0);
     c.total = message.calls * c.call.time.value;

@@ -59,6 +59,12 @@ struct StepCost {
 StepCost step_cost(const Plan& plan, const PreparedCluster& cluster, const std::vector<StageParameters>& stages, const std::vector<StageParameters>& trained,
                    const SequenceWork& work, const EfficiencyConstants& efficiency);
 
+// The ring of a group on the plan's wiring, as its framework uses it. DeepSpeed's data-parallel traffic between nodes keeps to one NIC of a node in
+// every published run across nodes that was found: ZeRO-3 over 8 × 200 Gbit/s InfiniBand moved what one of the eight carries, ZeRO-1 over 4 × 100 Gbit/s
+// Omni-Path what one of the four does [published-runs]. Why is not known; the low end of such a time's band is that of all NICs.
+RingOnWiring ring_of(const Plan& plan, const PreparedCluster& cluster, GroupKind group, const GroupShape& shape);
+bool keeps_to_one_nic(const Plan& plan, GroupKind group, int nodes);
+
 // The pipeline of a plan, and what each stage's passes take in it.
 Schedule schedule_of(const Plan& plan);
 std::vector<StagePass> stage_passes(const StepCost& cost, bool on_this_wiring);

@@ -22,7 +22,10 @@ Json defaults_beside(const Plan& plan, const Presets& presets) {
   base.cluster = plan.cluster;
   base.training.micro_batch_size = plan.training.micro_batch_size;
   base.training.implementation = plan.training.implementation;
+  base.training.parameter_dtype = plan.training.parameter_dtype;
+  base.training.gradient_dtype = plan.training.gradient_dtype;
   base.parallel.framework = plan.parallel.framework;
+  base.parallel.sequence_parallel = plan.parallel.sequence_parallel;
   base.parallel.data_sharding = plan.parallel.data_sharding;
   base.parallel.tensor = plan.parallel.tensor;
   base.parallel.pipeline = plan.parallel.pipeline;
@@ -42,6 +45,9 @@ Json defaults_beside(const Plan& plan, const Presets& presets) {
   bare.parallel.deepspeed = plan.parallel.deepspeed;
   fill_defaults(bare, {}, presets, log);
   document["training"]["micro_batch_size"] = 1;
+  document["training"]["parameter_dtype"] = name_of(bare.training.parameter_dtype);
+  document["training"]["gradient_dtype"] = name_of(bare.training.gradient_dtype);
+  document["parallel"]["sequence_parallel"] = false;
   document["training"]["implementation"] = bare.training.implementation;
   document["parallel"]["framework"] = name_of(Framework{});
   document["parallel"]["data_sharding"] = name_of(bare.parallel.data_sharding);

@@ -99,6 +99,23 @@ void fill_batch(Plan& plan, const PlanStated& stated, ReadLog& log) {
              "micro_batch_size " + text_of(t.micro_batch_size) + " × data " + text_of(plan.parallel.data));
 }
 
+std::string recipe_text(const Plan& plan) {
+  return framework_text(plan) + " in " + std::string(name_of(plan.training.parameter_dtype)) + " with bf16 gradients, as NVIDIA's recipes set it";
+}
+
+// Captured kernels, and dispatch of each token once to a rank.  [megatron-bridge] performance recipes
+void fill_recipe(Plan& plan, const PlanStated& stated, ReadLog& log) {
+  if (!follows_vendor_recipes(plan.parallel.framework, plan.training)) return;
+  if (!stated.training.cuda_graphs) {
+    plan.training.cuda_graphs = true;
+    log.assume("training.cuda_graphs", true, recipe_text(plan));
+  }
+  if (!stated.parallel.moe_dispatcher && plan.model.moe) {
+    plan.parallel.moe_dispatcher = MoeDispatcher::flex;
+    log.assume("parallel.moe_dispatcher", name_of(MoeDispatcher::flex), recipe_text(plan));
+  }
+}
+
 void fill_overlap(Plan& plan, const PlanStated& stated, const DeepSpeedChoices& choices, const Presets& presets, ReadLog& log) {
   Parallel& p = plan.parallel;
   if (!stated.parallel.gradient_sync) {
@@ -111,9 +128,8 @@ void fill_overlap(Plan& plan, const PlanStated& stated, const DeepSpeedChoices& 
                        : framework_text(plan) + " with data_sharding " + std::string(name_of(p.data_sharding)));
   }
   Overlap usual = default_overlap(p, plan.training);
-  std::string why = framework_text(plan);
-  if (follows_vendor_recipes(p.framework, plan.training))
-    why += " in " + std::string(name_of(plan.training.parameter_dtype)) + " with bf16 gradients, as NVIDIA's recipes set it";
+  const bool is_recipe = follows_vendor_recipes(p.framework, plan.training);
+  std::string why = is_recipe ? recipe_text(plan) : framework_text(plan);
   if (choices.overlap.is_boolean()) {
     usual.gradient_reduce = choices.overlap.get<bool>();
     why += ", overlap_comm of the DeepSpeed configuration";
@@ -180,6 +196,7 @@ void fill_defaults(Plan& plan, const PlanStated& stated, const Presets& presets,
   fill_data(plan, stated, log);
   fill_batch(plan, stated, log);
   fill_overlap(plan, stated, choices, presets, log);
+  fill_recipe(plan, stated, log);
   fill_implementation(plan, stated, presets, log);
   Model& m = plan.model;
   if (!m.opaque && m.id.empty() && m.position == Position::learned && m.max_position_embeddings == 0) {

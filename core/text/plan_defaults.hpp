@@ -21,6 +21,7 @@ struct PlanStated {
 //   offload             as the DeepSpeed configuration says
 //   gradient_sync, overlap, implementation   by framework
 //   kernels             by implementation
+//   cuda_graphs, moe_dispatcher              on and flex where the vendor's recipes are followed, else off and alltoall
 //   model.max_position_embeddings            sequence_length, for learned positions
 void fill_defaults(Plan& plan, const PlanStated& stated, const Presets& presets, ReadLog& log);
 

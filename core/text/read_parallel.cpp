@@ -94,7 +94,7 @@ Parallel read_parallel(Reader& r, ParallelStated& stated) {
     stated.pipeline = overlap.read_stated("pipeline", p.overlap.pipeline);
     overlap.finish();
   }
-  r.read_name("moe_dispatcher", p.moe_dispatcher);
+  stated.moe_dispatcher = r.name_stated("moe_dispatcher", p.moe_dispatcher);
   if (const Json* json = r.stated("deepspeed")) {
     if (json->is_object()) {
       p.deepspeed = dump_json_compact(*json);

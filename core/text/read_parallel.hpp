@@ -9,7 +9,7 @@ namespace wireplan {
 
 // What the document says of the fields whose default depends on other fields.
 struct ParallelStated {
-  bool data = false, data_sharding = false, gradient_sync = false;
+  bool data = false, data_sharding = false, gradient_sync = false, moe_dispatcher = false;
   bool gradient_reduce = false, parameter_gather = false, tensor = false, pipeline = false;  // of overlap
 };
 

@@ -169,7 +169,7 @@ Training read_training(Reader& r, TrainingStated& stated) {
   r.read_name("loss", t.loss);
   stated.kernels = r.stated("kernels") != nullptr;
   r.name_stated("kernels", t.kernels);
-  r.read("cuda_graphs", t.cuda_graphs);
+  stated.cuda_graphs = r.read_stated("cuda_graphs", t.cuda_graphs);
   stated.implementation = r.stated("implementation") != nullptr;
   r.read_stated("implementation", t.implementation);
   if (const Json* details = r.stated("details")) {

@@ -9,7 +9,7 @@ namespace wireplan {
 
 // What the document says of the fields whose default depends on other fields.
 struct TrainingStated {
-  bool global_batch_size = false, implementation = false, kernels = false, offload_optimizer = false,
+  bool global_batch_size = false, implementation = false, kernels = false, cuda_graphs = false, offload_optimizer = false,
        offload_parameters = false;
 };
 
