@@ -14,6 +14,8 @@ namespace {
 
 std::string numbered(const char* text, Count n) { return text + std::to_string(n); }
 
+constexpr const char* kHost = "the host, between micro-batches";
+
 class StepStreams {
  public:
   StepStreams(const Plan& plan, const StepCost& cost, const EfficiencyConstants& k) : p(plan), c(cost), k_(k), m(micro_batches(plan)) {
@@ -156,7 +158,7 @@ class StepStreams {
       pass(false, i, in_detail);
       const Seconds host = Seconds(k_.host_per_micro_batch_s * (p.training.cuda_graphs ? k_.host_with_graphs : 1.0));
       now += host;
-      if (host.value > 0 && reason.empty()) reason = "the host, between micro-batches";
+      if (host.value > 0 && reason.empty()) reason = kHost;
     }
   }
 
@@ -188,8 +190,11 @@ class StepStreams {
       if (where == compute && !is_weights) per_pass(is_forward, start, e.duration, e.micro_batch);
     }
     now = before + c.schedule;
+    const StepEvent& last = streams[compute].events.back();
+    if (now - last.start - last.duration > Seconds(1e-9)) reason = "the last micro-batch, still in other stages";
     now += once(Phase::backward, now);
     now += static_cast<double>(m) * Seconds(k_.host_per_micro_batch_s * (p.training.cuda_graphs ? k_.host_with_graphs : 1.0));
+    if (reason.empty()) reason = kHost;
   }
 
   bool is_once(const Message& x) const { return m > 1 && may_hide(x) && passes_of(p, x) == 1; }

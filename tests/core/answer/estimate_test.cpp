@@ -44,7 +44,7 @@ TEST_CASE("wirings change the wires, not the card") {
     slowest_wires = std::max(slowest_wires, a.estimate.step.time.value.value);
     fastest = std::min(fastest, a.estimate.step.time.value.value);
   }
-  CHECK(slowest_wires > 1.5 * fastest);  // FSDP with 16 micro-steps on PCIe without peer access
+  CHECK(slowest_wires > 1.4 * fastest);  // FSDP with 16 micro-steps on PCIe without peer access
 }
 
 TEST_CASE("the recipes' bytes per parameter: 8, 12, 16") {
