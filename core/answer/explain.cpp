@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/answer/explainer.hpp"
+#include "core/answer/utilization.hpp"
 
 namespace wireplan {
 
@@ -13,12 +14,14 @@ std::vector<Explanation> all_explanations(const Plan& plan, const Constants& con
   explain_communication(plan, constants, estimate, out);
   explain_wiring(plan, constants, estimate, out);
   explain_step(plan, constants, estimate, out);
+  explain_utilization(plan, estimate, out);
   return std::move(out.list());
 }
 
 namespace {
 
-// "communication.<name>.x" → "communication.<index of the first row of that name>.x", the same for "wiring.groups.<dimension>.x", and
+// "communication.<name>.x" → "communication.<index of the first row of that name>.x", the same for "wiring.groups.<dimension>.x" and
+// "step.conventions.<name>.x", and
 // ".value" of a range → the range.
 std::string canonical(const Estimate& estimate, std::string_view path) {
   std::string key(path);
@@ -37,6 +40,11 @@ std::string canonical(const Estimate& estimate, std::string_view path) {
         key.replace(kGroups.size(), row.size(), std::to_string(i));
         break;
       }
+  }
+  constexpr std::string_view kConventions = "step.conventions.";
+  if (key.rfind(kConventions, 0) == 0) {
+    const std::string row = key.substr(kConventions.size(), std::min(key.find('.', kConventions.size()), key.size()) - kConventions.size());
+    if (const auto named = value_named<FlopConvention>(row)) key.replace(kConventions.size(), row.size(), std::to_string(static_cast<int>(*named)));
   }
   constexpr std::string_view kValue = ".value";
   if (key.size() > kValue.size() && key.compare(key.size() - kValue.size(), kValue.size(), kValue) == 0) key.resize(key.size() - kValue.size());

@@ -36,6 +36,7 @@ void explain_model(const Plan& plan, const Estimate& estimate, Explainer& out);
 void explain_memory(const Plan& plan, const Constants& constants, const Estimate& estimate, Explainer& out);
 void explain_communication(const Plan& plan, const Constants& constants, const Estimate& estimate, Explainer& out);
 void explain_wiring(const Plan& plan, const Constants& constants, const Estimate& estimate, Explainer& out);
+void explain_utilization(const Plan& plan, const Estimate& estimate, Explainer& out);
 void explain_step(const Plan& plan, const Constants& constants, const Estimate& estimate, Explainer& out);
 
 }  // namespace wireplan

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/answer/utilization.hpp"
 #include "core/text/plan_json.hpp"
 #include "core/text/wiring_json.hpp"
 
@@ -130,7 +131,21 @@ Json communication_json(const std::vector<CommunicationRow>& rows) {
   return list;
 }
 
-Json step_json(const StepAnswer& s) {
+Json conventions_json(const std::vector<Utilization>& all) {
+  Json list = Json::array();
+  for (const Utilization& u : all) {
+    Json j;
+    put(j, "name", name_of(u.convention));
+    put(j, "flops_per_token", u.flops_per_token);
+    put(j, "tflops_per_gpu", u.tflops_per_gpu);
+    put(j, "mfu", u.mfu);
+    list.push_back(std::move(j));
+  }
+  return list;
+}
+
+Json step_json(const Plan& plan, const Estimate& estimate) {
+  const StepAnswer& s = estimate.step;
   Json j;
   put(j, "time_s", range(s.time));
   put(j, "compute_s", s.compute);
@@ -147,6 +162,7 @@ Json step_json(const StepAnswer& s) {
   put(j, "hardware_tflops_per_gpu", s.hardware_tflops_per_gpu);
   put(j, "mfu", s.mfu);
   put(j, "hfu", s.hfu);
+  put(j, "conventions", conventions_json(utilization(plan, estimate)));
   return j;
 }
 
@@ -254,7 +270,7 @@ Json write_estimate(const Plan& plan, const Estimate& estimate) {
   put(j, "memory", memory_json(estimate.memory));
   put(j, "communication", communication_json(estimate.communication));
   put(j, "wiring", write_wiring(plan, estimate));
-  put(j, "step", step_json(estimate.step));
+  put(j, "step", step_json(plan, estimate));
   put(j, "notes", std::move(notes));
   return j;
 }

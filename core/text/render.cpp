@@ -7,6 +7,7 @@
 
 #include "core/answer/alternatives.hpp"
 #include "core/answer/link_traffic.hpp"
+#include "core/answer/utilization.hpp"
 #include "core/text/render_csv.hpp"
 #include "core/text/sheet.hpp"
 
@@ -159,7 +160,16 @@ void rings_section(Sheet& sheet, const Plan& plan, const Estimate& e) {
   sheet.list(bottlenecks);
 }
 
-void step_section(Sheet& sheet, const StepAnswer& s) {
+// One line: the first convention is that of the MFU above it.
+std::string conventions_sentence(const std::vector<Utilization>& all) {
+  std::string text;
+  for (std::size_t i = 1; i < all.size(); ++i)
+    text += (i > 1 ? "; " : "MFU as others count FLOPs: ") + std::string(convention_label(all[i].convention)) + ' ' + format_percent(all[i].mfu);
+  return text.empty() ? text : text + '.';
+}
+
+void step_section(Sheet& sheet, const Plan& plan, const Estimate& e) {
+  const StepAnswer& s = e.step;
   sheet.heading("Where does the step go?");
   const double total = s.time.value.value;
   const double scale = total >= 1 ? 1 : total >= 1e-3 ? 1e3 : 1e6;
@@ -192,6 +202,7 @@ void step_section(Sheet& sheet, const StepAnswer& s) {
   sheet.paragraph(format_count(s.tokens_per_s) + " tokens/s, " + format_count(s.tokens_per_s_per_gpu) + " for each GPU; " +
                   format_flops_rate(s.model_tflops_per_gpu) + " of model work a GPU (MFU " + format_percent(s.mfu) + "), " +
                   format_flops_rate(s.hardware_tflops_per_gpu) + " with what is computed twice (HFU " + format_percent(s.hfu) + ").");
+  if (const std::string others = conventions_sentence(utilization(plan, e)); !others.empty() && s.mfu > 0) sheet.paragraph(others);
 }
 
 void foundation_section(Sheet& sheet, const Plan& plan, const Estimate& e) {
@@ -242,7 +253,7 @@ std::string render_estimate(const Plan& plan, const Estimate& estimate, RenderFo
   memory_section(sheet, plan, estimate.memory, unit);
   wiring_section(sheet, estimate);
   rings_section(sheet, plan, estimate);
-  step_section(sheet, estimate.step);
+  step_section(sheet, plan, estimate);
   foundation_section(sheet, plan, estimate);
   std::string last = "Wireplan " + std::string(kEngineVersion) + '.';
   if (!link.empty()) last += " This plan: " + sheet.code(link);

@@ -22,7 +22,7 @@ KEYS = {  # formats of the documents: exactly these keys in this order
     " communication_buffers temporary",
     "memory.phases": "load initialize first_step steady between_steps save",
     "step": "time_s compute_s exposed_communication_s bubble_s optimizer_s host_s offload_s straggler_s on_ideal_wiring_s"
-    " tokens_per_s tokens_per_s_per_gpu model_tflops_per_gpu hardware_tflops_per_gpu mfu hfu",
+    " tokens_per_s tokens_per_s_per_gpu model_tflops_per_gpu hardware_tflops_per_gpu mfu hfu conventions",
 }
 ROW = "name collective dimension ranks bytes calls algorithm protocol bus_bandwidth_bytes_per_s time_s exposed_s bottleneck basis"
 

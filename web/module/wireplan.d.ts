@@ -130,6 +130,14 @@ export interface Placement {
   subsets_text: string;
 }
 
+/** Utilization as others count the FLOPs of a token; "palm" is step.mfu. An opaque model has "palm" alone. */
+export interface Convention {
+  name: "palm" | "palm-causal" | "megatron-paper" | "megatron-hardware" | "megatron-lm" | "torchtitan" | "6n";
+  flops_per_token: number;
+  tflops_per_gpu: number;
+  mfu: number;
+}
+
 export interface Estimate {
   schema: "wireplan.estimate/1";
   engine: string;
@@ -186,7 +194,7 @@ export interface Estimate {
     | "mfu"
     | "hfu",
     number
-  >;
+  > & { conventions: Convention[] };
   notes: Note[];
   /** Asked for by {timeline: true}: for every pipeline stage [seconds, allocated bytes] over one step. */
   timeline?: { streams: []; memory: { stage: number; points: [time_s: number, allocated_bytes: number][] }[] };
