@@ -1,4 +1,5 @@
 // The program: arguments in, one answer out. What it computes and how that reads stands in core.
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -9,6 +10,7 @@
 #include "core/text/read_runs.hpp"
 #include "core/text/render_accuracy.hpp"
 #include "core/text/request.hpp"
+#include "core/text/step_questions.hpp"
 #include "native/collectives_command.hpp"
 #include "native/files.hpp"
 #include "native/measurements.hpp"
@@ -38,6 +40,22 @@ Result<Json> stated(const std::string& argument, const Options& options, const P
 
 int print_document(const Json& document, ExitStatus status = kDone) { return print(dump_json(document), status); }
 
+void ask_questions(const Options& options, Json& request) {
+  for (const auto& [key, value] : options.questions) request[key] = value;
+  if (!options.scaling.empty()) request["scaling"] = options.scaling;
+  if (!options.crossover.empty()) request["crossover"] = options.crossover == "true" ? Json(true) : Json(options.crossover);
+}
+
+// "up_to" of a request is --up-to here.
+Errors named_as_options(Errors errors) {
+  for (Error& e : errors)
+    if (std::find(kStepQuestions.begin(), kStepQuestions.end(), e.path) != kStepQuestions.end()) {
+      e.path = "--" + e.path;
+      std::replace(e.path.begin(), e.path.end(), '_', '-');
+    }
+  return errors;
+}
+
 int run_estimate(const Options& options, const Presets& presets) {
   Result<Json> plan = stated(options.plans.front(), options, presets);
   if (!plan) return print_errors(plan.errors(), options.json);
@@ -48,8 +66,10 @@ int run_estimate(const Options& options, const Presets& presets) {
     return print_errors({Error{"--timeline", "true", "with --json", "--timeline adds to the JSON document: give --json too"}}, false);
   if (options.timeline) request["timeline"] = true;
   if (options.placement && options.json) request["placement"] = true;
+  const bool text_follows = !options.json && !options.print_link;  // then the questions are answered with it
+  if (!text_follows) ask_questions(options, request);
   Result<Json> estimate = ask("estimate");
-  if (!estimate) return print_errors(estimate.errors(), options.json);
+  if (!estimate) return print_errors(named_as_options(estimate.errors()), options.json);
   const Json& memory = estimate.value().at("memory");
   const bool fits = memory.at("fits") == true && memory.at("fits_host") != false;
   const ExitStatus status = options.check && !fits ? kAnswerIsNo : kDone;
@@ -66,9 +86,10 @@ int run_estimate(const Options& options, const Presets& presets) {
     request["format"] = name_of(options.format);
     if (options.unit) request["unit"] = name_of(*options.unit);
     if (options.placement) request["placement"] = true;
+    ask_questions(options, request);
   }
   Result<Json> document = ask(options.json ? "explain" : "render");
-  if (!document) return print_errors(document.errors(), options.json);
+  if (!document) return print_errors(named_as_options(document.errors()), options.json);
   return options.json ? print_document(document.value(), status) : print(document.value().at("text").get<std::string>(), status);
 }
 

@@ -58,6 +58,24 @@ void add_plan_options(CLI::App& command, Options& options) {
       ->check(CLI::IsMember({"GB", "GiB"}));
 }
 
+// What step_questions.hpp reads; it judges the values.
+void add_questions(CLI::App& estimate, Options& options, const std::vector<CLI::Option*>& excluded) {
+  const auto ask = [&](const char* key, const char* option, const char* type, const char* what) {
+    CLI::Option* added = estimate.add_option_function<std::string>(option, [&options, key](const std::string& value) { options.questions.emplace_back(key, value); }, what)->type_name(type);
+    for (CLI::Option* other : excluded) added->excludes(other);
+  };
+  const auto ask_maybe = [&](std::string& value, const char* option, const char* what) {  // a value only with "=", so that a PLAN may follow
+    CLI::Option* added = estimate.add_flag(option, value, what);
+    for (CLI::Option* other : excluded) added->excludes(other);
+  };
+  ask("tokens", "--tokens", "N", "also steps, days and GPU-hours for so many tokens: 15e12, 15T, 300B");
+  ask("price", "--price", "P", "with --tokens: the cost at this price of one GPU-hour");
+  ask_maybe(options.scaling, "--scaling{weak}", "also the plan on 1, 2, 4 ... GPUs and nodes, each GPU's work as it is; --scaling=strong: the global batch as it is");
+  ask("up_to", "--up-to", "NODES", "with --scaling: on to so many nodes");
+  ask_maybe(options.crossover, "--crossover{true}", "also the link speeds at which another sharding is faster; --crossover=node or =network: of those links");
+  ask("exposed", "--exposed", "PERCENT", "with --crossover: the share of communication that may show (default 5)");
+}
+
 void define(CLI::App& app, Options& options) {
   app.set_version_flag("--version", "wireplan " + std::string(kEngineVersion));
   app.footer("Examples:\n"
@@ -76,13 +94,15 @@ void define(CLI::App& app, Options& options) {
   timeline->excludes(explain)->excludes(link);
   auto* placement = estimate->add_flag("--placement", options.placement, "also the best mapping of ranks to GPUs, and the best of a node's GPUs");
   placement->excludes(explain)->excludes(link);
+  add_questions(*estimate, options, {explain, link});
   estimate->add_flag("--check", options.check, "exit with 1 when the plan does not fit");
   link->excludes(explain);
   add_output_options(*estimate, options);
   estimate->footer("Examples:\n"
                    "  wireplan estimate story --set parallel.data_sharding=fsdp --unit GB\n"
                    "  wireplan estimate plan.json --json\n"
-                   "  wireplan estimate story --explain memory.states.parameters\n\n" +
+                   "  wireplan estimate story --explain memory.states.parameters\n"
+                   "  wireplan estimate story --tokens 300B --price 2.5 --scaling --up-to 16 --crossover\n\n" +
                    std::string(kPlanForms));
 
   CLI::App* compare = app.add_subcommand("compare", "plans side by side; the first is the baseline");

@@ -9,12 +9,14 @@ extern "C" {
 /* Runs one command on a JSON request and returns a JSON document (or {"errors":[...]}), null only when memory runs out.
    STATED is a plan document, a scenario id or a link (both strings), or {"plan":STATED, "set":[["path", value],...]}.
    CLUSTER is the id of a node, a cluster document, or STATED for the cluster of that plan.
-     estimate     STATED -> the estimate; {"plan":STATED, "timeline":true, "placement":true}: with those too
+     estimate     STATED -> the estimate; {"plan":STATED, "timeline":true, "placement":true}: with those too; likewise {"tokens":"15T", "price":2.5}: `budget`,
+                  {"scaling":"weak|strong", "up_to":nodes}: `scaling`, {"crossover":true|"node"|"network", "exposed":percent}: `crossover`
      explain      {"plan":STATED, "path":"memory.states.parameters"} -> where that number comes from
      compare      {"plans":[STATED,...]} -> the comparison; the first is the baseline
      placement    {"plan":STATED, "gpus":4} -> the best mapping of ranks to GPUs, the best 4 of a node's GPUs (left out: as many as it uses)
      render       {"plan":STATED or "plans":[STATED,...], "format":"text|markdown|csv", "unit":"GB|GiB"} -> {"text"};
-                  with "path" beside "plan": the explanation of that number; with "placement":true the best mapping too
+                  with "path" beside "plan": the explanation of that number; with "placement":true the best mapping too, and with
+                  the questions of an estimate their answers
      collectives  {"cluster":CLUSTER, "op":"all_reduce|...|all", "sizes":[bytes,...] or {"begin","end","factor" or "step"},
                   "gpus":[...] or "per_node", "nodes", "dtype", "redop"} -> predicted times and bandwidths by size
      topology     {"cluster":CLUSTER, "gpus":[...]} -> chips, links, ways between GPUs, rings

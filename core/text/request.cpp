@@ -18,6 +18,7 @@
 #include "core/text/read_cluster.hpp"
 #include "core/text/reader.hpp"
 #include "core/text/render.hpp"
+#include "core/text/step_questions.hpp"
 #include "core/text/topology_request.hpp"
 
 namespace wireplan {
@@ -156,7 +157,7 @@ Json document_of(const char* key, const std::string& text) {
 
 // --- the commands ---------------------------------------------------------------------------------------------------------
 
-// What an estimate can have besides: {"plan", "set"?, "timeline"?, "placement"?}, both true or false.
+// What an estimate can have besides, true or false; and the questions of step_questions.hpp.
 constexpr const char* kExtras[] = {"timeline", "placement"};
 
 bool asks_for(const Json& request, const char* extra) { return request.is_object() && request.contains("plan") && request.contains(extra) && request.at(extra) == true; }
@@ -164,9 +165,16 @@ bool asks_for(const Json& request, const char* extra) { return request.is_object
 // The request is a plan, or that.
 Result<Json> answer_estimate(const Json& request, const Presets& presets, const Constants& constants) {
   bool has_extras = false;
-  for (const char* extra : kExtras) has_extras = has_extras || (request.is_object() && request.contains("plan") && request.contains(extra));
+  const auto look_for = [&](std::string_view key) { has_extras = has_extras || (request.is_object() && request.contains("plan") && request.contains(key)); };
+  for (const char* extra : kExtras) look_for(extra);
+  for (std::string_view question : kStepQuestions) look_for(question);
+  StepQuestions questions;
   if (has_extras) {
-    if (Errors errors = unknown_keys(request, {"plan", "set", kExtras[0], kExtras[1]}); !errors.empty()) return errors;
+    const auto& q = kStepQuestions;
+    if (Errors errors = unknown_keys(request, {"plan", "set", kExtras[0], kExtras[1], q[0], q[1], q[2], q[3], q[4], q[5]}); !errors.empty()) return errors;
+    Result<StepQuestions> asked = read_step_questions(request);
+    if (!asked) return asked.errors();
+    questions = asked.value();
     for (const char* extra : kExtras)
       if (request.contains(extra) && !request.at(extra).is_boolean()) return wrong(extra, request.at(extra), "true or false");
   }
@@ -177,6 +185,11 @@ Result<Json> answer_estimate(const Json& request, const Presets& presets, const 
   Json document = write_estimate(plan, answered);
   if (asks_for(request, "timeline")) document["timeline"] = write_timeline(memory_timeline(plan, answered));
   if (asks_for(request, "placement")) document["placement"] = write_placement(best_placement(plan, constants));
+  if (questions.any()) {
+    Result<StepAnswers> answers = answer_step_questions(questions, plan, answered, constants, presets);
+    if (!answers) return answers.errors();
+    add_step_answers(document, answers.value());
+  }
   return document;
 }
 
@@ -292,7 +305,8 @@ Result<E> named(const Json& request, const char* key, E otherwise) {
 
 Result<Json> answer_render(const Json& request, const Presets& presets, const Constants& constants) {
   const bool many = request.contains("plans");
-  if (Errors errors = many ? unknown_keys(request, {"plans", "format", "unit"}) : unknown_keys(request, {"plan", "set", "path", "placement", "format", "unit"}); !errors.empty())
+  if (Errors errors = many ? unknown_keys(request, {"plans", "format", "unit"}) : unknown_keys(request, {"plan", "set", "path", "placement", "format", "unit", kStepQuestions[0], kStepQuestions[1], kStepQuestions[2], kStepQuestions[3], kStepQuestions[4], kStepQuestions[5]});
+      !errors.empty())
     return errors;
   Result<RenderFormat> format = named(request, "format", RenderFormat::text);
   if (!format) return format.errors();
@@ -312,13 +326,23 @@ Result<Json> answer_render(const Json& request, const Presets& presets, const Co
     if (!explanation) return explanation.errors();
     return document_of("text", render_explanation(explanation.value()));
   }
+  Result<StepQuestions> questions = read_step_questions(request);
+  if (!questions) return questions.errors();
   Result<StatedPlan> stated = stated_plan(only_plan(request), presets);
   if (!stated) return stated.errors();
   const Plan& plan = stated.value().plan;
-  std::string text = render_estimate(plan, estimate(stated.value(), constants), format.value(), unit_or(stated.value().unit).value(), format_link(plan, presets));
+  const Estimate answered = estimate(stated.value(), constants);
+  std::string text = render_estimate(plan, answered, format.value(), unit_or(stated.value().unit).value(), format_link(plan, presets));
   if (asks_for(request, "placement") && format.value() != RenderFormat::csv) {
     Sheet sheet(format.value() == RenderFormat::markdown);
     render_placement(sheet, best_placement(plan, constants));
+    text += '\n' + sheet.text();
+  }
+  if (questions.value().any() && format.value() != RenderFormat::csv) {
+    Result<StepAnswers> answers = answer_step_questions(questions.value(), plan, answered, constants, presets);
+    if (!answers) return answers.errors();
+    Sheet sheet(format.value() == RenderFormat::markdown);
+    render_step_answers(sheet, answers.value());
     text += '\n' + sheet.text();
   }
   return document_of("text", text);

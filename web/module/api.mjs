@@ -56,12 +56,14 @@ function remember(estimate, stated) {
 
 /**
  * Whether a plan fits, what travels, how long a step takes. A plan is a document, a scenario id or a link;
- * {timeline: true}: also the memory over one step; {placement: true}: also the best mapping of ranks to GPUs.
+ * {timeline: true}: also the memory over one step; {placement: true}: also the best mapping of ranks to GPUs;
+ * {tokens, price}: a budget; {scaling: "weak" | "strong", up_to: nodes}: fewer and more GPUs; {crossover: true, exposed: percent}:
+ * the link speeds at which another sharding is faster.
  */
-export function estimate(plan, { timeline = false, placement = false } = {}) {
+export function estimate(plan, { timeline = false, placement = false, ...questions } = {}) {
   const stated = planOf(plan);
   const has_edits = typeof stated === "object" && stated !== null && "plan" in stated;
-  const answer = call("estimate", timeline || placement ? { ...(has_edits ? stated : { plan: stated }), timeline, placement } : stated);
+  const answer = call("estimate", timeline || placement || Object.keys(questions).length ? { ...(has_edits ? stated : { plan: stated }), timeline, placement, ...questions } : stated);
   remember(answer, stated);
   return answer;
 }

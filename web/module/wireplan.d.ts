@@ -130,6 +130,35 @@ export interface Placement {
   subsets_text: string;
 }
 
+/** A speed of the asked link: factor × what it is now; `class` the slowest kind of link that reaches it; `nics` of today's that do. */
+export interface LinkNeed {
+  factor: number;
+  bytes_per_s: number;
+  class: string | null;
+  nics: number | null;
+}
+
+export interface AskedLink {
+  place: "node" | "network";
+  name: string;
+  bytes_per_s: number;
+  nominal_bytes_per_s: number | null;
+  nics: number | null;
+}
+
+export interface Crossover {
+  link: AskedLink;
+  factors: [slowest: number, fastest: number];
+  shardings: { sharding: string; fits: boolean; chosen: boolean; time_s: number; time_slowest_s: number; time_fastest_s: number }[];
+  /** The fastest of those that fit; `from` null: from the slowest links on. */
+  fastest: { sharding: string; from: LinkNeed | null }[];
+  /** Without crossings `faster` is faster all along, null: neither. */
+  pairs: { less: string; more: string; crossings: (LinkNeed & { faster_above: string })[]; faster: string | null; largest_difference: number; text: string }[];
+  exposed: { link: AskedLink; limit: number; now: number; answer: "always" | "from" | "never"; from: LinkNeed | null; text: string };
+  text: string;
+  basis: string;
+}
+
 /** Utilization as others count the FLOPs of a token; "palm" is step.mfu. An opaque model has "palm" alone. */
 export interface Convention {
   name: "palm" | "palm-causal" | "megatron-paper" | "megatron-hardware" | "megatron-lm" | "torchtitan" | "6n";
@@ -200,6 +229,13 @@ export interface Estimate {
   timeline?: { streams: []; memory: { stage: number; points: [time_s: number, allocated_bytes: number][] }[] };
   /** Asked for by {placement: true}. */
   placement?: Placement;
+  /** Asked for by {tokens, price}. */
+  budget?: { tokens: number; steps: number; time_s: Range; gpu_hours: Range; price_per_gpu_hour: number | null; cost: Range | null };
+  /** Asked for by {scaling}: the plan on fewer and more GPUs. `efficiency`: tokens/s of a GPU against the first. */
+  scaling?: { gpus: number; nodes: number; time_s: number; tokens_per_s: number; exposed_communication_s: number; fits: boolean; efficiency: number }[];
+  scaling_notes?: { mode: "weak" | "strong"; breaks_at_gpus: number | null; left_out: { gpus: number; nodes: number; reason: string }[]; text: string };
+  /** Asked for by {crossover}. */
+  crossover?: Crossover;
 }
 
 export interface Comparison {
@@ -381,7 +417,23 @@ export const ready: Promise<void>;
 /** The version of the engine. */
 export const version: string;
 
-export function estimate(plan: Stated, options?: { timeline?: boolean; placement?: boolean }): Estimate | Errors;
+export function estimate(
+  plan: Stated,
+  options?: {
+    timeline?: boolean;
+    placement?: boolean;
+    /** A number, or text as "15T", "300B". */
+    tokens?: number | string;
+    /** Of one GPU-hour, in any currency; with tokens. */
+    price?: number | string;
+    scaling?: boolean | "weak" | "strong";
+    /** Nodes; with scaling. */
+    up_to?: number;
+    crossover?: boolean | "node" | "network";
+    /** Percent of the step that may show; with crossover. */
+    exposed?: number;
+  },
+): Estimate | Errors;
 export function compare(plans: Stated[]): Comparison | Errors;
 export function placement(plan: Stated, options?: { gpus?: number }): Placement | Errors;
 export function explain(plan: Stated, path: string): Explanation | Errors;
