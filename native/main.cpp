@@ -42,8 +42,8 @@ int print_document(const Json& document, ExitStatus status = kDone) { return pri
 
 void ask_questions(const Options& options, Json& request) {
   for (const auto& [key, value] : options.questions) request[key] = value;
-  if (!options.scaling.empty()) request["scaling"] = options.scaling;
-  if (!options.crossover.empty()) request["crossover"] = options.crossover == "true" ? Json(true) : Json(options.crossover);
+  for (const auto& [key, value] : {std::pair("scaling", &options.scaling), std::pair("crossover", &options.crossover)})
+    if (!value->empty()) request[key] = *value == "true" ? Json(true) : Json(*value);
 }
 
 // "up_to" of a request is --up-to here.
@@ -65,6 +65,9 @@ int run_estimate(const Options& options, const Presets& presets) {
   if (options.timeline && !options.json)
     return print_errors({Error{"--timeline", "true", "with --json", "--timeline adds to the JSON document: give --json too"}}, false);
   if (options.timeline) request["timeline"] = true;
+  const bool has_questions = !options.questions.empty() || !options.scaling.empty() || !options.crossover.empty();
+  if (has_questions && !options.json && options.format == RenderFormat::csv)
+    return print_errors({Error{"--csv", "true", "text, --markdown or --json", "--csv has a line for each plan, not for budget, scaling and crossover: ask with --json"}}, false);
   if (options.placement && options.json) request["placement"] = true;
   const bool text_follows = !options.json && !options.print_link;  // then the questions are answered with it
   if (!text_follows) ask_questions(options, request);

@@ -15,6 +15,7 @@ namespace {
 
 constexpr double kSame = 1e-9;      // of a step: rounding
 constexpr double kNotWorthIt = 0.01;  // differences that no one chooses by
+constexpr int kMostNics = 16;         // of a node that are worth proposing: as many as the largest presets have
 constexpr int kSteps = 24;  // half octaves between the slowest and the fastest
 
 double grid(int i) { return power(2, 0.5 * (i - kSteps / 2)); }
@@ -77,7 +78,8 @@ double bisected(double low, double high, bool is_above_low, const F& is_above) {
 std::string speed_text(const AskedLink& link, const LinkNeed& need) {
   std::string text = format_rate(need.rate) + (link.place == LinkPlace::network ? " per NIC" : "") + " (" + format_fixed(need.factor, need.factor < 0.1 ? 3 : need.factor < 10 ? 2 : 0) + " × today's";
   if (!need.class_name.empty()) text += ", reached by " + need.class_name;
-  if (need.nics > link.nics) text += ", or by " + std::to_string(need.nics) + " of today's NICs";
+  else if (link.has_classes) text += ", faster than any kind of link there is a name for";
+  if (need.nics > link.nics && need.nics <= kMostNics) text += ", or reached by " + std::to_string(need.nics) + " of today's NICs";
   return text + ")";
 }
 
