@@ -14,6 +14,7 @@ namespace wireplan {
 namespace {
 
 constexpr double kSame = 1e-9;      // of a step: rounding
+constexpr double kWorthASwitch = 0.999;  // of the time of the sharding that was the fastest so far
 constexpr double kNotWorthIt = 0.01;  // differences that no one chooses by
 constexpr int kMostNics = 16;         // of a node that are worth proposing: as many as the largest presets have
 constexpr int kSteps = 24;  // half octaves between the slowest and the fastest
@@ -75,8 +76,10 @@ double bisected(double low, double high, bool is_above_low, const F& is_above) {
   return std::sqrt(low * high);
 }
 
+std::string factor_text(double factor) { return format_fixed(factor, factor < 0.1 ? 3 : factor < 10 ? 2 : 0); }
+
 std::string speed_text(const AskedLink& link, const LinkNeed& need) {
-  std::string text = format_rate(need.rate) + (link.place == LinkPlace::network ? " per NIC" : "") + " (" + format_fixed(need.factor, need.factor < 0.1 ? 3 : need.factor < 10 ? 2 : 0) + " × today's";
+  std::string text = format_rate(need.rate) + (link.place == LinkPlace::network ? " per NIC" : "") + " (" + factor_text(need.factor) + " × today's";
   if (!need.class_name.empty()) text += ", reached by " + need.class_name;
   else if (link.has_classes) text += ", faster than any kind of link there is a name for";
   if (need.nics > link.nics && need.nics <= kMostNics) text += ", or reached by " + std::to_string(need.nics) + " of today's NICs";
@@ -111,7 +114,7 @@ class Searcher {
       for (std::size_t less = 0; less < more; ++less) c.pairs.push_back(pair(c, less, more));
     find_fastest(c);
     c.text = fastest_text(c);
-    c.basis = basis_text();
+    c.basis = basis_text(steps_[own]);
     link_ = asked_link(plan_, cluster_, limits_, *asked_message(cost, place, false), place);
     c.exposed = exposed(own, limit);
     return c;
@@ -183,8 +186,9 @@ class Searcher {
       for (std::size_t i = 0; i < c.shardings.size(); ++i)
         if (c.shardings[i].fits && (best < 0 || time(i, middle) < time(static_cast<std::size_t>(best), middle))) best = static_cast<int>(i);
       if (best < 0) return;
-      if (c.fastest.empty() || c.fastest.back().sharding != static_cast<std::size_t>(best))
-        c.fastest.push_back({static_cast<std::size_t>(best), c.fastest.empty(), need_at(from)});
+      const std::size_t next = static_cast<std::size_t>(best);
+      if (c.fastest.empty() || time(next, middle) < time(c.fastest.back().sharding, middle) * kWorthASwitch)
+        c.fastest.push_back({next, c.fastest.empty(), need_at(from)});
       from = to;
     }
   }
@@ -225,12 +229,14 @@ class Searcher {
     return e;
   }
 
-  std::string basis_text() const {
+  std::string basis_text(const StepOnLinks& own) const {
     const std::string rate = format_rate(link_.rate);
     std::string text = link_.place == LinkPlace::network ? "Scaled: the NICs of every node alike, " + rate + " each way per NIC now (" + link_.name + ")"
                                                          : "Scaled: all links inside a node alike; speeds are those of " + link_.name + ", " + rate + " each way now" +
                                                                (link_.is_stated ? " as stated" : " by NCCL's planning rate") +
                                                                (link_.nominal.value > 0 && link_.nominal != link_.rate ? ", " + format_rate(link_.nominal) + " by its data sheet" : "");
+    if (const double bound = own.bound_from(link_.place); bound < kFastestLinks)
+      text += ". From " + factor_text(bound) + " × today's speed on " + (link_.place == LinkPlace::network ? "copies to the NICs or the fabric's own limit bind instead" : "the number of channels that NCCL plans binds instead");
     return text + ". Held as they are: NCCL's choices, latencies, and what measurements say of calls of these sizes on today's links.";
   }
 

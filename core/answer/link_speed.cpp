@@ -82,6 +82,15 @@ Seconds StepOnLinks::formula(const MessageCost& m, const RingOnWiring& ring) con
   return collective_formula(cluster_, ring, m.message.collective, m.ranks, m.message.bytes).time.value;
 }
 
+double StepOnLinks::bound_from(LinkPlace place) const {
+  double factor = kNeverBound;
+  for (const RingLimits& l : limits_) {
+    const BytesPerSecond links = place == LinkPlace::node ? l.inside : l.network, most = place == LinkPlace::node ? l.channels : l.network_most;
+    if (links.value > 0 && most.value > 0) factor = std::min(factor, most / links);
+  }
+  return factor;
+}
+
 StepOnLinks::Times StepOnLinks::at(LinkPlace place, double factor) {
   for (std::size_t i = 0; i < rings_.size(); ++i) limits_[i].apply(place == LinkPlace::node ? factor : 1, place == LinkPlace::network ? factor : 1, rings_[i]);
   for (std::size_t i = 0; i < calls_.size(); ++i) {

@@ -52,6 +52,10 @@ class StepOnLinks {
   StepOnLinks(const Plan& plan, const Estimate& estimate, const PreparedCluster& cluster, const LinkLimits& limits, const Constants& constants);
   struct Times { Seconds step, exposed; };
   Times at(LinkPlace place, double factor);
+  // From this factor on something else than these links binds some group: copies to NICs through host memory, what the fabric reaches in
+  // all, the channels that NCCL plans. kNeverBound: nothing.
+  static constexpr double kNeverBound = 1e30;
+  double bound_from(LinkPlace place) const;
   const StepCost& cost() const { return cost_; }  // of the last question
 
  private:

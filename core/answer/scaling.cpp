@@ -40,6 +40,9 @@ std::string scaling_text(const Scaling& s) {
   return "From " + format_count(static_cast<double>(before.gpus)) + " to " + gpus_text(after.gpus) + " each GPU keeps " + format_percent(after.kept) + " of its speed, the first loss of more than 10 %: " + cause_text(before, after) + ". At the end " + end;
 }
 
+// What validate() says, without its proposal: nothing but the data-parallel degree may change here.
+std::string reason_of(const Error& e) { return e.text.substr(0, e.text.find(". Nearest")); }
+
 std::string plan_product(const Parallel& p) {
   std::string text;
   for (const auto& [name, n] : {std::pair("tensor", p.tensor), std::pair("pipeline", p.pipeline), std::pair("context", p.context)})
@@ -87,7 +90,7 @@ Scaling scaling(const Plan& plan, const Constants& constants, ScalingMode mode, 
     const Count gpus = static_cast<Count>(count.nodes) * count.gpus_per_node;
     const Result<Plan> changed = plan_on(plan, count, mode, network);
     if (!changed) {
-      s.left_out.push_back({count, gpus, changed.errors().front().text});
+      s.left_out.push_back({count, gpus, reason_of(changed.errors().front())});
       continue;
     }
     const Plan& p = changed.value();

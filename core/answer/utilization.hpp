@@ -18,7 +18,7 @@ namespace wireplan {
 //                   [korthikanti22] model FLOPs (its appendix): 72·B·L·s·h²·(1 + s/6h + V/12hL) for a GPT with MLPs of 4h
 // megatron-hardware that and what this plan computes twice, attention over the full square; with every layer recomputed it is eq. 3 of
 //                   [megatron21], 96·B·s·l·h²·(1 + s/6h + V/16lh)
-// megatron-lm       num_floating_point_operations() of Megatron-LM since 2025: as megatron-paper with half of attention
+// megatron-lm       num_floating_point_operations() of newer Megatron-LM: as megatron-paper with half of attention
 // torchtitan        6·(N - N_e, a tied table counts) + 6·a·(d_qk + d_v)·min(s, w) per layer, over the dense peak.  [torchtitan]
 //                   models/utils.py, quadratic_attention_flops_per_token() and get_nparams_and_active_nparams()
 // 6n                6·N, attention not counted.  [chinchilla22] App. F

@@ -90,6 +90,10 @@ TEST_CASE("what the fabric or copies through host memory allow stays, however fa
   const Plan staged = plan_of(R"({"model":"llama-3.2-1b","parallel":{"data_sharding":"fsdp"},"cluster":{"node":"dgx-a100-80gb","nodes":4,"network":{"fabric":"infiniband","nics_per_node":8,"nic_bytes_per_s":2.5e10,"latency_s":5e-6,"gpudirect":false}}})");
   Asked asked(staged);
   CHECK(asked.step.at(LinkPlace::network, 64).step == asked.step.at(LinkPlace::network, 128).step);
+  const double bound = asked.step.bound_from(LinkPlace::network);
+  REQUIRE(bound < 64);
+  CHECK(asked.step.at(LinkPlace::network, bound).exposed.value <= asked.step.at(LinkPlace::network, 64).exposed.value * (1 + 1e-12));
+  CHECK(asked.step.bound_from(LinkPlace::node) == StepOnLinks::kNeverBound);
   Plan direct = staged;
   direct.cluster.network->gpudirect = true;
   Asked fast(direct);
