@@ -1,6 +1,6 @@
 #include "core/answer/utilization.hpp"
 
-#include <algorithm>
+#include "core/count/tensors.hpp"
 
 namespace wireplan {
 namespace {
@@ -10,6 +10,15 @@ double windowed_layers(const Model& m, Count sequence_length) {
   if (m.sliding_window <= 0 || m.sliding_window >= sequence_length) return 0;
   const Count every = m.sliding_window_global_every;
   return static_cast<double>(m.num_layers - (every > 0 ? m.num_layers / every : 0));
+}
+
+// Elements of the router of a layer that forward_flops() counts.
+double router_matrix(const Model& m) {
+  double elements = 0;
+  if (m.moe)
+    for (const Tensor& x : layer_tensors(m, true, {false, false, true}))
+      if (x.part == Part::router && x.columns > 1) elements += x.elements();
+  return elements;
 }
 
 // What is repeated, with attention over the full square: selective recomputation of Megatron and DeepSpeed repeats attention alone, everything
@@ -31,8 +40,7 @@ ConventionTerms convention_terms(const Plan& p, const Estimate& e) {
   const double s = static_cast<double>(p.training.sequence_length), h = static_cast<double>(m.hidden_size);
   const ForwardFlops f = forward_flops(m, p.training.sequence_length);
   const ModelParameters counted = count_parameters(m);
-  const double routers = m.moe ? static_cast<double>(counted.moe_layers) * h * static_cast<double>(m.moe->num_experts) : 0;
-  t.linear = f.linear - Flops(2 * s * routers);
+  t.linear = f.linear - Flops(2 * s * static_cast<double>(counted.moe_layers) * router_matrix(m));
   t.attention = f.attention_full;
   t.head = Flops(2 * s * h * static_cast<double>(padded_vocabulary(m, Framework::megatron, p.parallel.tensor)));
   t.recomputed = recomputed_full_square(p, e, f);

@@ -85,6 +85,9 @@ TEST_CASE("tied tables count once, windows shorten what torchtitan counts, exper
   const auto at = [&](const char* s) { std::string text = mistral; return flops_of_token(FlopConvention::torchtitan, plan_of(text.replace(text.find('%'), 1, s))); };
   CHECK(at("8192") == at("4096"));  // a window of 4,096 tokens
   CHECK(at("4096") > at("2048"));
+  const Plan routed = plan_of(R"({"model":"mixtral-8x7b","training":{"sequence_length":4096},"cluster":"dgx-a100-80gb"})");
+  // 32 layers · 4096 × 8 elements of routers, 3 · 2 FLOPs each; the vocabulary of 32,000 is padded to none.
+  CHECK(flops_of_token(FlopConvention::palm, routed) - flops_of_token(FlopConvention::megatron_paper, routed) == 6.0 * 32 * 4096 * 8);
   const Plan experts = plan_of(R"({"model":"mixtral-8x7b","training":{"sequence_length":4096},"cluster":"dgx-a100-80gb"})");
   CHECK(flops_of_token(FlopConvention::six_n, experts) < 6 * 13e9);
   CHECK(flops_of_token(FlopConvention::six_n, experts) > 6 * 12e9);
