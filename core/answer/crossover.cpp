@@ -13,7 +13,7 @@
 namespace wireplan {
 namespace {
 
-constexpr double kSame = 1e-9;      // of a step: rounding
+constexpr double kSame = 1e-5;      // of a step: rounding, and steps of the schedule that is played
 constexpr double kWorthASwitch = 0.999;  // of the time of the sharding that was the fastest so far
 constexpr double kNotWorthIt = 0.01;  // differences that no one chooses by
 constexpr int kMostNics = 16;         // of a node that are worth proposing: as many as the largest presets have
