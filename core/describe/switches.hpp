@@ -54,6 +54,7 @@ struct Switches {
   bool fused_weight_gradients = false;  // products add the gradient of a weight to the buffer that stays
   bool separate_adapter_units = false;  // each adapter is a unit of FSDP version 1 beside its frozen block
   bool keeps_quantised_inputs = false;  // products with a quantised base keep their input although the base is frozen
+  bool first_flash_attention = false;   // fused attention is FlashAttention before version 2
   bool batch_has_mask = false;          // a batch brings its attention mask, a byte for each pair of tokens
   double workspace_bytes = 0;           // of matrix products and libraries, on the plan's GPU; 0: not known
   double elementwise_traffic = 0;       // of fused kernels against the least possible; 0: as Transformer Engine

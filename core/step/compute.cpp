@@ -1,5 +1,7 @@
 #include "core/step/compute.hpp"
 
+#include <algorithm>
+
 #include "core/base/math.hpp"
 #include "core/cost/layer_tape.hpp"
 #include "core/cost/memory.hpp"
@@ -96,35 +98,55 @@ double loss_bytes(const Plan& p, const EfficiencyConstants& k) {
   return k.loss_logits_fp32;
 }
 
-// Adds a linear layer out×in on T rows: forward, for the gradient of its input, for that of its weight.
-void add_linear(LayerTime& time, const MatrixUnits& gpu, double T, double out, double in, double batch = 1) {
+// Adds a linear layer out×in on T rows: forward, for the gradient of its input, for that of its weight if it is trained.
+void add_linear(LayerTime& time, const MatrixUnits& gpu, bool is_trained, double T, double out, double in, double batch = 1) {
   time.products += matrix_product_time({T, out, in, batch}, gpu);
   time.input_gradients += matrix_product_time({T, in, out, batch}, gpu);
-  time.weight_gradients += matrix_product_time({out, in, T, batch}, gpu);
-  time.matrix_elements += out * in * batch;
+  if (is_trained) time.weight_gradients += matrix_product_time({out, in, T, batch}, gpu);
+}
+
+// An adapter in×r, r×out beside a linear layer: two thin products, and what surrounds them as kernels of their own. Forward: dropout of the input (read, written,
+// a byte of mask), scaling of the output, its sum with the layer's. Backward: scaling, dropout, the sum of both gradients of the input. Compilers join scaling
+// and sum.  Source: [lora21] §4.1; adapter layers of the Hugging Face library. Kind: count of kernels, checked on runs of fsdp_qlora.
+void add_adapter(LayerTime& time, const Plan& p, const ComputeRates& rates, double T, double out, double in) {
+  const double r = static_cast<double>(p.training.lora->rank);
+  add_linear(time, rates.matrix16, true, T, r, in);
+  add_linear(time, rates.matrix16, true, T, out, r);
+  const double dropout = p.training.switches.lora_dropout > 0 ? 5 : 0, scaling = p.training.kernels == Kernels::eager ? 4 : 0;
+  time.elementwise_forward += time_at(Bytes(T * (dropout * in + (scaling + 6) * out)), rates.memory);
+  time.elementwise_backward += time_at(Bytes(T * ((dropout + 6) * in + scaling * out)), rates.memory);
 }
 
 // One layer of a kind as a rank runs it. Routed tokens spread evenly: a rank gets T/t·K·e_t rows for its E/e experts.
 LayerTime layer_time(const Plan& p, bool is_moe, const ComputeRates& rates, const EfficiencyConstants& k) {
   const Model& m = p.model;
   const double T = tokens_per_micro_batch(p), Tp = tokens_of_stream(p);
+  const bool is_trained = !p.training.lora;  // frozen weights need the gradient of their input only
   LayerTime time;
+  double elements = 0;
+  const auto add = [&](const MatrixUnits& gpu, double rows, const Tensor& x, double out, double in, double batch) {
+    add_linear(time, gpu, is_trained, rows, out, in, batch);
+    elements += out * in * batch;
+    if (p.training.lora && x.part != Part::expert)
+      for (const LoraTarget target : p.training.lora->targets)
+        if (x.target == static_cast<signed char>(target)) add_adapter(time, p, rates, rows, out, in);
+  };
+  const double t = static_cast<double>(p.parallel.tensor), e_t = static_cast<double>(p.parallel.expert_tensor), h = static_cast<double>(m.hidden_size);
   for (const Tensor& x : on_rank(layer_tensors(m, is_moe, storage_of(m, p.parallel.framework)), m, p.parallel)) {
-    if (x.columns <= 1 || x.part == Part::expert) continue;  // vectors; see below
-    if (x.part == Part::router) add_linear(time, rates.matrix16, Tp, x.rows, x.columns);
-    else if (x.part != Part::norm) add_linear(time, rates.matrix, x.cut == Cut::whole ? Tp : T, x.rows, x.columns);
-  }
-  if (is_moe) {
-    const double t = static_cast<double>(p.parallel.tensor), e = static_cast<double>(p.parallel.expert), e_t = static_cast<double>(p.parallel.expert_tensor);
-    const double experts = static_cast<double>(m.moe->num_experts) / e, f = static_cast<double>(m.moe->intermediate_size) / e_t, h = static_cast<double>(m.hidden_size);
-    const double rows = T / t * static_cast<double>(m.moe->experts_per_token) * e_t / experts;
-    add_linear(time, rates.matrix, rows, (is_gated(m.mlp) ? 2 : 1) * f, h, experts);
-    add_linear(time, rates.matrix, rows, h, f, experts);
+    if (x.columns <= 1 || x.part == Part::norm) continue;
+    if (x.part == Part::expert) {
+      const double experts = static_cast<double>(m.moe->num_experts) / static_cast<double>(p.parallel.expert), f = static_cast<double>(m.moe->intermediate_size) / e_t;
+      const double rows = T / t * static_cast<double>(m.moe->experts_per_token) * e_t / experts;
+      if (x.target == static_cast<signed char>(LoraTarget::up)) add(rates.matrix, rows, x, (is_gated(m.mlp) ? 2 : 1) * f, h, experts);
+      if (x.target == static_cast<signed char>(LoraTarget::down)) add(rates.matrix, rows, x, h, f, experts);
+    } else {
+      add(x.part == Part::router ? rates.matrix16 : rates.matrix, x.cut == Cut::whole ? Tp : T, x, x.rows, x.columns, 1);
+    }
   }
   const double phi = elementwise_factor(p, k);
-  const Traffic passes = layer_traffic(p, is_moe), casts = cast_traffic(p, is_moe, time.matrix_elements, k);
-  time.elementwise_forward = time_at(Bytes(phi * passes.forward + casts.forward), rates.memory);
-  time.elementwise_backward = time_at(Bytes(phi * passes.backward + casts.backward), rates.memory);
+  const Traffic passes = layer_traffic(p, is_moe), casts = cast_traffic(p, is_moe, elements, k);
+  time.elementwise_forward += time_at(Bytes(phi * passes.forward + casts.forward), rates.memory);
+  time.elementwise_backward += time_at(Bytes(phi * passes.backward + casts.backward), rates.memory);
   return time;
 }
 
@@ -133,7 +155,7 @@ LayerTime head_time(const Plan& p, const ComputeRates& rates, const EfficiencyCo
   const double T = tokens_per_micro_batch(p), Tp = tokens_of_stream(p), h = static_cast<double>(p.model.hidden_size);
   const double vocabulary = static_cast<double>(padded_vocabulary(p.model, p.parallel.framework, p.parallel.tensor)) / static_cast<double>(p.parallel.tensor);
   LayerTime time;
-  add_linear(time, rates.matrix16, T, vocabulary, h);
+  add_linear(time, rates.matrix16, !p.training.lora, T, vocabulary, h);
   const double norm = elementwise_factor(p, k) * 2 * Tp * h, loss = 0.5 * loss_bytes(p, k) * T * vocabulary;
   time.elementwise_forward = time_at(Bytes(2 * norm + loss), rates.memory);
   time.elementwise_backward = time_at(Bytes(3 * norm + loss), rates.memory);
@@ -142,30 +164,47 @@ LayerTime head_time(const Plan& p, const ComputeRates& rates, const EfficiencyCo
 
 struct AttentionTime { Seconds forward, backward; };
 
+// Hopper's and datacentre Blackwell's matrix units work by themselves on operands in shared memory (wgmma, tcgen05).
+bool is_asynchronous(const Gpu& g) { return g.architecture == "Hopper" || pairs_multiprocessors(g); }
+
+// Kernels of Transformer Engine and cuDNN use that, and hide most of the softmax of one tile behind the products of another; FlashAttention-2, written for
+// Ampere, does not.  Source: [flash3-24] §3.
+bool has_asynchronous_attention(const Plan& p) {
+  return is_asynchronous(p.cluster.node.gpu) && (has_transformer_engine(p.training) || p.training.switches.attention_kernel == AttentionKernel::cudnn);
+}
+
 // Fused attention of one layer. The exponentials of the softmax run on the special function units beside the matrix unit:
-//   t_f = F·(1/(fa_e·e·peak) + fa_k·ov/(2·(d_qk + d_v)·SFU))·(1 + 256/s),  SFU = 16 per SM and clock, twice that on Blackwell Ultra, ov < 1 where a kernel overlaps them;
+//   t_f = F·(1/(fa_e·fa_s·e·peak) + fa_k·ov/(2·(d_qk + d_v)·SFU))·(1 + 256/s),  SFU = 16 per SM and clock, twice that on Blackwell Ultra, ov < 1 where a kernel overlaps them, fa_s < 1 where an asynchronous unit is
+//   fed by synchronous instructions;
 //   t_b = fa_b·(2.5·matrix + 2·exponential part)
 AttentionTime fused_attention_time(const Plan& p, Flops flops, FlopsPerSecond rate, const EfficiencyConstants& k) {
   const Gpu& g = p.cluster.node.gpu;
   const double s = static_cast<double>(p.training.sequence_length);
-  const double fill = 1 + 256 / s;
-  const double matmul = time_at(flops, rate * k.attention_matmul).value;
+  const bool is_first = p.training.switches.first_flash_attention || p.training.switches.attention_kernel == AttentionKernel::memory_efficient;
+  const double fill = (1 + 256 / s) * (is_first ? k.attention_first : 1);
+  const bool overlaps = has_asynchronous_attention(p);
+  const bool is_foreign = !overlaps && is_asynchronous(g);
+  // Blackwell's asynchronous unit is twice as fast a clock as Hopper's; synchronous instructions are not.
+  const double synchronous = is_foreign ? k.attention_synchronous / (g.architecture == "Hopper" ? 1 : 2) : 1;
+  const double matmul = time_at(flops, rate * k.attention_matmul * synchronous).value;
   double exponential = 0;
   const double sfu = (g.architecture == "Blackwell Ultra" ? 32.0 : 16.0) * g.sm_count * g.boost_clock_hz;
-  // Transformer Engine's kernels on Hopper and newer work on two tiles by turns: most of the softmax of one hides behind the other's products.
-  const bool overlaps = has_transformer_engine(p.training) && (g.architecture == "Hopper" || g.architecture.starts_with("Blackwell"));
   const double per_pair = p.model.mla ? 2 * static_cast<double>(p.model.mla->qk_nope_head_dim + p.model.mla->qk_rope_head_dim + p.model.mla->v_head_dim) : 4 * static_cast<double>(p.model.head_dim);
   if (sfu > 0 && per_pair > 0) exponential = flops.value / per_pair * k.attention_exponential * (overlaps ? k.attention_overlapped : 1) / sfu;
   return {Seconds((matmul + exponential) * fill), Seconds(k.attention_backward * (2.5 * matmul + 2 * exponential) * fill)};
 }
 
-// Stored scores of one layer: two products a head forward and four backward over the full square, and about 5 and 7 passes over the scores.
+// Stored scores of one layer: two products a head forward and four backward over the full square, and about 5 and 7 passes over the scores. Rows of heads
+// whose size is not a multiple of 8 start at addresses the matrix units cannot load from: their products run beside them, at the rate of fp32.
+// Source: NVIDIA's guide of matrix multiplication, "requirements to use tensor cores"; heads of 108 in [published-runs].
 AttentionTime stored_attention_time(const Plan& p, const ComputeRates& rates) {
   const Model& m = p.model;
   const double s = static_cast<double>(p.training.sequence_length), rows = s / static_cast<double>(p.parallel.context);
   const double heads = static_cast<double>(p.training.micro_batch_size) * static_cast<double>(m.num_attention_heads) / static_cast<double>(p.parallel.tensor);
   const double qk = static_cast<double>(m.mla ? m.mla->qk_nope_head_dim + m.mla->qk_rope_head_dim : m.head_dim), v = static_cast<double>(m.mla ? m.mla->v_head_dim : m.head_dim);
-  const auto time = [&](double rows_out, double columns_out, double depth) { return matrix_product_time({rows_out, columns_out, depth, heads}, rates.matrix16); };
+  MatrixUnits gpu = rates.matrix16;
+  if (m.head_dim % 8 != 0 && !m.mla && p.cluster.node.gpu.fp32.value > 0) gpu.rate = std::min(gpu.rate, p.cluster.node.gpu.fp32);
+  const auto time = [&](double rows_out, double columns_out, double depth) { return matrix_product_time({rows_out, columns_out, depth, heads}, gpu); };
   const Seconds pass = time_at(Bytes(2 * heads * rows * s), rates.memory);
   return {time(rows, s, qk) + time(rows, v, s) + 5.0 * pass, time(rows, s, v) + time(s, v, rows) + time(rows, qk, s) + time(s, qk, rows) + 7.0 * pass};
 }
@@ -211,7 +250,7 @@ void add_layers(ComputeCost& cost, const Plan& p, const SequenceWork& work, cons
   const double share = static_cast<double>(p.training.micro_batch_size) / (static_cast<double>(p.model.num_layers) * static_cast<double>(p.parallel.tensor * p.parallel.context));
   const AttentionTime attention = p.training.attention == Attention::flash ? fused_attention_time(p, work.forward.attention * share, rates.matrix16.rate, k) : stored_attention_time(p, rates);
   const auto average = [&](Seconds LayerTime::*of) { return (1 - moe_share) * rates.dense.*of + moe_share * rates.moe.*of; };
-  const Seconds weights = p.training.lora ? Seconds(0) : average(&LayerTime::weight_gradients);  // frozen weights need the gradient of their input only
+  const Seconds weights = average(&LayerTime::weight_gradients);
   cost.attention_s = cost.layers * attention.forward;
   cost.weight_gradient += cost.layers * (weights + parameters.gradients);
   const Seconds forward = average(&LayerTime::products) + average(&LayerTime::elementwise_forward) + attention.forward;
@@ -294,7 +333,7 @@ ComputeCost stage_compute(const Plan& p, const SequenceWork& work, const Compute
     }
     if (is_last) {
       const ParameterTime matrix = parameter_time(stage.head, is_frozen ? 0 : stage.head);
-      const Seconds weights = (is_frozen ? Seconds(0) : rates.head.weight_gradients) + matrix.gradients;
+      const Seconds weights = rates.head.weight_gradients + matrix.gradients;
       cost.last_end = {rates.head.products + rates.head.elementwise_forward + matrix.gathers, rates.head.input_gradients + weights + rates.head.elementwise_backward + matrix.gathers, {}, {}};
       cost.weight_gradient += weights;
     }

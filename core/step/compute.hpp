@@ -27,6 +27,8 @@ struct EfficiencyConstants {
   double kernel_s = 0;                // ck: launch and tail of a kernel on the GPU
   double volta = 0;                   // what is left of that on Volta, whose shared memory feeds its first tensor cores late
   double attention_matmul = 0;        // fa_e: share of the matrix rate inside a fused attention kernel
+  double attention_first = 0;         // time of FlashAttention 1 and of PyTorch's memory-efficient kernel over that of FlashAttention-2
+  double attention_synchronous = 0;   // fa_s: what is left of that where kernels for older parts feed an asynchronous matrix unit
   double attention_exponential = 0;   // fa_k: exponentials against what the special function units could do
   double attention_overlapped = 0;    // fa_ov: what shows of the exponentials in kernels that overlap them
   double attention_backward = 0;      // fa_b
@@ -80,7 +82,6 @@ SequenceWork sequence_work(const Plan& plan);
 struct LayerTime {
   Seconds products, input_gradients, weight_gradients;
   Seconds elementwise_forward, elementwise_backward;
-  double matrix_elements = 0;
 };
 
 // What a rank of any stage computes at: matrix products in the type of the linear layers and in 16 bit, memory; the optimizer states of a trained

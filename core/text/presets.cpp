@@ -96,6 +96,7 @@ void read_switches(Reader& r, Variant& v) {
   read("batch_has_mask", v.batch_has_mask);
   read("separate_adapter_units", v.separate_adapter_units);
   read("keeps_quantised_inputs", v.keeps_quantised_inputs);
+  read("first_flash_attention", v.first_flash_attention);
   read("workspace_bytes", v.workspace_bytes);
   read("grouped_workspace_bytes", v.grouped_workspace_bytes);
   read("elementwise_traffic", v.elementwise_traffic);
@@ -115,6 +116,7 @@ void put(const Variant& v, Implementation& i) {
   put_one(v.batch_has_mask, i.switches.batch_has_mask);
   put_one(v.separate_adapter_units, i.switches.separate_adapter_units);
   put_one(v.keeps_quantised_inputs, i.switches.keeps_quantised_inputs);
+  put_one(v.first_flash_attention, i.switches.first_flash_attention);
   put_one(v.workspace_bytes, i.switches.workspace_bytes);
   put_one(v.grouped_workspace_bytes, i.switches.grouped_workspace_bytes);
   put_one(v.elementwise_traffic, i.switches.elementwise_traffic);

@@ -24,7 +24,7 @@ struct Variant {
   Details details;
   std::array<LossBytes, kNames<Loss>.size()> loss{};  // forward 0: not stated
   std::optional<bool> reentrant_checkpoint, tables_per_layer, logits_in_fp32;
-  std::optional<bool> fused_weight_gradients, batch_has_mask, keeps_quantised_inputs, separate_adapter_units;
+  std::optional<bool> fused_weight_gradients, batch_has_mask, keeps_quantised_inputs, separate_adapter_units, first_flash_attention;
   std::optional<double> workspace_bytes, grouped_workspace_bytes, elementwise_traffic;
 };
 

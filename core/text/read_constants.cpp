@@ -231,6 +231,8 @@ EfficiencyConstants read_efficiency_constants(Reader& r) {
                    {"volta", k.volta},
                    {"ceiling", k.ceiling},
                    {"attention_matmul", k.attention_matmul},
+                   {"attention_first", k.attention_first},
+                   {"attention_synchronous", k.attention_synchronous},
                    {"attention_exponential", k.attention_exponential},
                    {"attention_backward", k.attention_backward},
                    {"attention_overlapped", k.attention_overlapped},

@@ -84,6 +84,54 @@ TEST_CASE("sharded parameters: version 2 copies what it gathered, version 1 does
   CHECK(is_close((forward("2") - forward("1")) * memory, 4 * parameters, 1e-6));  // 2 bytes read, 2 written
 }
 
+TEST_CASE("fused attention reaches the published rates of its kernels") {
+  // TFLOP/s, causal, sequence 16,384, head size 128. FlashAttention-2 on A100: [dao23-flash2] Fig. 5 and 6; on H100 it and FlashAttention-3 or cuDNN: [flash3-24] Fig. 5 and 6.
+  struct Row { const char* node; const char* framework; const char* gpu; double forward; };
+  for (const Row& row : {Row{"dgx-a100-80gb", "pytorch", "a100-80gb-sxm", 200}, Row{"hgx-h100-80gb", "pytorch", "h100-80gb-sxm", 370}, Row{"hgx-h100-80gb", "megatron", "h100-80gb-sxm", 570}}) {
+    DYNAMIC_SECTION(row.node << ", " << row.framework) {
+      const Plan p = scenario("story", {{"model", R"("llama-2-7b")"}, {"cluster.node", row.node}, {"parallel.framework", row.framework}, {"parallel.data_sharding", "zero1"}, {"training.sequence_length", "16384"}});
+      const double rate = (sequence_work(p).forward.attention / stages_of(p, constants().efficiency).costs.front().attention_s).value / 1e12;
+      CHECK(std::fabs(rate / row.forward - 1) < 0.08);
+    }
+  }
+}
+
+TEST_CASE("older attention kernels take longer: version 1, and synchronous ones on asynchronous units") {
+  const EfficiencyConstants& k = constants().efficiency;
+  const auto attention = [&](const char* node, const char* kernel) {
+    return stages_of(scenario("story", {{"cluster.node", node}, {"parallel.data_sharding", "fsdp"}, {"training.details.attention_kernel", kernel}}), k).costs.front().attention_s.value;
+  };
+  CHECK(is_close(attention("dgx-a100-80gb", "memory-efficient"), k.attention_first * attention("dgx-a100-80gb", "flash")));
+  CHECK(attention("dgx-a100-80gb", "cudnn") == attention("dgx-a100-80gb", "flash"));
+  CHECK(attention("hgx-h100-80gb", "cudnn") < attention("hgx-h100-80gb", "flash"));
+  const char* llm_foundry[] = {"llm-foundry@2023", "llm-foundry@2024"};
+  double seconds[2];
+  for (int i = 0; i < 2; ++i) seconds[i] = stages_of(scenario("story", {{"parallel.data_sharding", "fsdp"}, {"training.implementation", llm_foundry[i]}}), k).costs.front().attention_s.value;
+  CHECK(is_close(seconds[0], k.attention_first * seconds[1]));
+}
+
+TEST_CASE("stored attention: heads whose size is not a multiple of 8 leave the matrix units") {
+  const auto attention = [](const char* heads, const char* size) {
+    return stages_of(scenario("story", {{"model", R"({"hidden_size":13824,"num_layers":12,"num_attention_heads":64,"intermediate_size":55296,"vocab_size":50304,"mlp":"gelu","tie_word_embeddings":true,"qkv_bias":true,"mlp_bias":true,"norm":"layernorm","position":"none"})"}, {"model.num_attention_heads", heads}, {"model.num_key_value_heads", heads}, {"model.head_dim", size}, {"training.attention", "eager"}}), constants().efficiency).costs.front().attention_s.value;
+  };
+  CHECK(attention("128", "108") > 3 * attention("128", "112"));
+  CHECK(attention("128", "112") < 1.2 * attention("128", "104"));
+}
+
+TEST_CASE("adapters move what their kernels read and write; dropout of their input adds to it") {
+  const auto forward = [](const char* implementation, const char* lora) {
+    return stages_of(scenario("story", {{"training.implementation", implementation}, {"training.lora", lora}}), constants().efficiency).costs.front().forward.value;
+  };
+  const char* one = R"({"rank":8,"targets":["q"],"base_dtype":"bf16"})";
+  const char* two = R"({"rank":8,"targets":["q","o"],"base_dtype":"bf16"})";
+  // 4096 square, 4096 tokens, 32 layers. Beside the two thin products (2 bytes in, 2 out): dropout 5 bytes, scaling and sum 10.
+  const double element = 4096.0 * 4096 * 32 / (presets().gpu("a100-80gb-sxm").value().hbm.value * constants().efficiency.memory);
+  const double dropping = (forward("fsdp-qlora", two) - forward("fsdp-qlora", one)) / element, keeping = (forward("torchtune", two) - forward("torchtune", one)) / element;
+  CHECK(is_close(dropping - keeping, 5, 1e-6));
+  CHECK(keeping > 14);
+  CHECK(keeping < 20);
+}
+
 TEST_CASE("exponentials of the softmax: twice as many a clock on Blackwell Ultra, fewer a pair where heads are large") {
   EfficiencyConstants k = constants().efficiency;
   const auto attention = [&](const char* node, const char* architecture) {
