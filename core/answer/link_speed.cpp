@@ -99,8 +99,6 @@ StepOnLinks::Times StepOnLinks::at(LinkPlace place, double factor) {
     const double moved = call.formula.value > 0 ? formula(m, rings_[call.ring]) / call.formula : 1;
     m.call.time = {call.time.low * moved, call.time.value * moved, call.time.high * moved};
     m.total = m.message.calls * m.call.time.value;
-    m.unavoidable = {};  // as settle() finds them first: what an earlier question left must not count
-    m.share = 1;
   }
   settle(plan_, constants_.efficiency, cost_);
   return {cost_.time.value, cost_.exposed_communication};

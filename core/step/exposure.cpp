@@ -90,6 +90,7 @@ LayerWaits waits_in_layers(const Plan& p, const EfficiencyConstants& k, StepCost
     const GroupKind group = c.message.group;
     const bool is_forward = c.message.phase == Phase::forward;
     if (!is_model_parallel(group) || group == GroupKind::pipeline || (!is_forward && c.message.phase != Phase::backward)) continue;
+    c.share = 1;
     if (group == GroupKind::tensor) c.share = p.parallel.overlap.tensor ? k.tensor_overlapped : k.tensor_exposed;
     if (group == GroupKind::context) {
       const Seconds cover = (is_forward ? 1.0 : 2.5) * m * stage.attention_s;
