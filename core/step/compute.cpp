@@ -132,6 +132,8 @@ LayerTime layer_time(const Plan& p, bool is_moe, const ComputeRates& rates, cons
         if (x.target == static_cast<signed char>(target)) add_adapter(time, p, rates, rows, out, in);
   };
   const double t = static_cast<double>(p.parallel.tensor), e_t = static_cast<double>(p.parallel.expert_tensor), h = static_cast<double>(m.hidden_size);
+  // Nothing in backward needs what the down-projection made. An MoE layer's combination by the router's weights does.
+  const bool stops_early = !is_moe && p.training.switches.modules != ModuleCode::megatron && !p.training.switches.reentrant_checkpoint && p.training.kernels == Kernels::eager;
   for (const Tensor& x : on_rank(layer_tensors(m, is_moe, storage_of(m, p.parallel.framework)), m, p.parallel)) {
     if (x.columns <= 1 || x.part == Part::norm) continue;
     if (x.part == Part::expert) {
@@ -140,7 +142,9 @@ LayerTime layer_time(const Plan& p, bool is_moe, const ComputeRates& rates, cons
       if (x.target == static_cast<signed char>(LoraTarget::up)) add(rates.matrix, rows, x, (is_gated(m.mlp) ? 2 : 1) * f, h, experts);
       if (x.target == static_cast<signed char>(LoraTarget::down)) add(rates.matrix, rows, x, h, f, experts);
     } else {
+      const Seconds before = time.products;
       add(x.part == Part::router ? rates.matrix16 : rates.matrix, x.cut == Cut::whole ? Tp : T, x, x.rows, x.columns, 1);
+      if (stops_early && x.target == static_cast<signed char>(LoraTarget::down)) time.last_product = time.products - before;
     }
   }
   const double phi = elementwise_factor(p, k);
@@ -259,13 +263,13 @@ void add_layers(ComputeCost& cost, const Plan& p, const SequenceWork& work, cons
   const Recompute& r = p.training.recompute;
   const double launch = cost.layer.launch_forward.value;
   if (r.kind == RecomputeKind::selective) {
-    // PyTorch's per-operator policy repeats every second product and the element-wise rest; the others the attention core.
+    // PyTorch's per-operator policy repeats every second product and the element-wise rest, the others the attention core.
     const bool is_pytorch = p.parallel.framework == Framework::pytorch;
-    cost.layer.backward += is_pytorch ? 0.55 * forward : attention.forward;
+    cost.layer.backward += is_pytorch ? 0.5 * average(&LayerTime::products) + average(&LayerTime::elementwise_forward) : attention.forward;
     cost.layer.launch_backward += Seconds((is_pytorch ? 0.5 : 0.2) * launch);
   } else if (r.kind != RecomputeKind::none) {
     const double again = recomputed_share(p.model, p.parallel, r, index);
-    cost.layer.backward += again * forward;
+    cost.layer.backward += again * (forward - average(&LayerTime::last_product));
     cost.layer.launch_backward += Seconds(again * launch);
   }
 }

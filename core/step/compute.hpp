@@ -82,6 +82,7 @@ SequenceWork sequence_work(const Plan& plan);
 struct LayerTime {
   Seconds products, input_gradients, weight_gradients;
   Seconds elementwise_forward, elementwise_backward;
+  Seconds last_product;  // part of the forward that a recomputation does not repeat if it stops where all inputs of the backward are there
 };
 
 // What a rank of any stage computes at: matrix products in the type of the linear layers and in 16 bit, memory; the optimizer states of a trained

@@ -77,6 +77,24 @@ TEST_CASE("adapters alone have no weight gradients of the base") {
   CHECK(adapters.backward < full.backward);
 }
 
+TEST_CASE("recomputation repeats what the backward needs: all of a layer, all but its last product, or half of the products") {
+  const auto cost = [](const char* implementation, const char* kernels, const char* recompute) {
+    const Plan p = scenario("story", {{"training.implementation", implementation}, {"training.kernels", kernels}, {"training.recompute", recompute}});
+    return stages_of(p, constants().efficiency);
+  };
+  const auto again = [&](const char* implementation, const char* kernels, const char* recompute) {
+    return (cost(implementation, kernels, recompute).costs.front().layer.backward - cost(implementation, kernels, "none").costs.front().layer.backward).value;
+  };
+  const Stages eager = cost("torchtitan", "eager", "none"), compiled = cost("torchtitan", "compiled", "none");
+  const double forward = eager.costs.front().layer.forward.value, down = eager.rates.dense.last_product.value;
+  CHECK(down > 0.2 * eager.rates.dense.products.value);  // 4096·14336 of 218e6 matrix elements
+  CHECK(down < 0.3 * eager.rates.dense.products.value);
+  CHECK(is_close(again("torchtitan", "eager", "full"), forward - down, 1e-9));
+  CHECK(is_close(again("torchtitan", "compiled", "full"), compiled.costs.front().layer.forward.value, 1e-9));
+  CHECK(is_close(again("torchtitan", "eager", "selective"), 0.5 * eager.rates.dense.products.value + eager.rates.dense.elementwise_forward.value, 1e-9));
+  CHECK(is_close(again("huggingface@2024-05", "eager", "full"), cost("huggingface@2024-05", "eager", "none").costs.front().layer.forward.value, 1e-9));
+}
+
 TEST_CASE("sharded parameters: version 2 copies what it gathered, version 1 does not") {
   const EfficiencyConstants& k = constants().efficiency;
   const auto forward = [&](const char* version) { return stages_of(scenario("story", {{"parallel.data_sharding", "fsdp"}, {"training.details.fsdp_version", version}}), k).costs.front().forward.value; };
@@ -85,13 +103,13 @@ TEST_CASE("sharded parameters: version 2 copies what it gathered, version 1 does
 }
 
 TEST_CASE("fused attention reaches the published rates of its kernels") {
-  // TFLOP/s, causal, sequence 16,384, head size 128. FlashAttention-2 on A100: [dao23-flash2] Fig. 5 and 6; on H100 it and FlashAttention-3 or cuDNN: [flash3-24] Fig. 5 and 6.
-  struct Row { const char* node; const char* framework; const char* gpu; double forward; };
-  for (const Row& row : {Row{"dgx-a100-80gb", "pytorch", "a100-80gb-sxm", 200}, Row{"hgx-h100-80gb", "pytorch", "h100-80gb-sxm", 370}, Row{"hgx-h100-80gb", "megatron", "h100-80gb-sxm", 570}}) {
+  // TFLOP/s, causal, sequence 16,384, head size 128. FlashAttention-2 on A100: [dao23-flash2] Fig. 5; on H100 it and cuDNN: [flash3-24] Fig. 5.
+  struct Row { const char* node; const char* framework; double forward; };
+  for (const Row& row : {Row{"dgx-a100-80gb", "pytorch", 200}, Row{"hgx-h100-80gb", "pytorch", 335}, Row{"hgx-h100-80gb", "megatron", 539}}) {
     DYNAMIC_SECTION(row.node << ", " << row.framework) {
       const Plan p = scenario("story", {{"model", R"("llama-2-7b")"}, {"cluster.node", row.node}, {"parallel.framework", row.framework}, {"parallel.data_sharding", "zero1"}, {"training.sequence_length", "16384"}});
       const double rate = (sequence_work(p).forward.attention / stages_of(p, constants().efficiency).costs.front().attention_s).value / 1e12;
-      CHECK(std::fabs(rate / row.forward - 1) < 0.08);
+      CHECK(std::fabs(rate / row.forward - 1) < 0.06);
     }
   }
 }
