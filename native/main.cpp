@@ -62,8 +62,8 @@ int run_estimate(const Options& options, const Presets& presets) {
   Json request = plan.value().is_object() && plan.value().contains("plan") ? plan.value() : Json{{"plan", plan.value()}};
   auto ask = [&](const char* command) { return answer(command, request, presets); };
 
-  if (options.timeline && !options.json)
-    return print_errors({Error{"--timeline", "true", "with --json", "--timeline adds to the JSON document: give --json too"}}, false);
+  if (options.timeline && !options.json && options.format == RenderFormat::csv)
+    return print_errors({Error{"--timeline", "true", "text, --markdown or --json", "--csv has a line for each plan, not for the time line: ask with --json"}}, false);
   if (options.timeline) request["timeline"] = true;
   const bool has_questions = !options.questions.empty() || !options.scaling.empty() || !options.crossover.empty();
   if (has_questions && !options.json && options.format == RenderFormat::csv)
@@ -77,7 +77,7 @@ int run_estimate(const Options& options, const Presets& presets) {
   const bool fits = memory.at("fits") == true && memory.at("fits_host") != false;
   const ExitStatus status = options.check && !fits ? kAnswerIsNo : kDone;
 
-  request.erase("timeline");
+  if (options.print_link || !options.explain.empty()) request.erase("timeline");
   if (options.print_link) {
     Result<Json> link = ask("format_link");
     if (!link) return print_errors(link.errors(), options.json);

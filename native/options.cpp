@@ -90,7 +90,7 @@ void define(CLI::App& app, Options& options) {
   add_plan_options(*estimate, options);
   auto* explain = estimate->add_option("--explain", options.explain, "where one number comes from, e.g. memory.states.parameters")->type_name("PATH");
   auto* link = estimate->add_flag("--print-link", options.print_link, "print the share link of the plan instead");
-  auto* timeline = estimate->add_flag("--timeline", options.timeline, "with --json: also the memory over one step");
+  auto* timeline = estimate->add_flag("--timeline", options.timeline, "what the GPU waits for; with --json: what every stream does when, and the memory over one step");
   timeline->excludes(explain)->excludes(link);
   auto* placement = estimate->add_flag("--placement", options.placement, "also the best mapping of ranks to GPUs, and the best of a node's GPUs");
   placement->excludes(explain)->excludes(link);

@@ -53,21 +53,6 @@ std::string moment_text(const Plan& p, const Place& place) {
   return text;
 }
 
-// First rank of a pipeline stage: the rank whose pipeline coordinate is the stage and whose others are zero.
-int first_rank_of_stage(const Plan& p, int stage) {
-  double stride = 1;
-  std::string_view rest = p.parallel.order;
-  while (!rest.empty()) {
-    const std::string_view name = rest.substr(0, rest.find('-'));
-    if (name == "pp") break;
-    if (name == "tp") stride *= static_cast<double>(p.parallel.tensor);
-    if (name == "cp") stride *= static_cast<double>(p.parallel.context);
-    if (name == "dp") stride *= static_cast<double>(p.parallel.data);
-    rest.remove_prefix(std::min(rest.size(), name.size() + 1));
-  }
-  return static_cast<int>(stride * stage);
-}
-
 void fill_memory(const Plan& p, const Constants& k, Estimate& e) {
   MemoryAnswer& m = e.memory;
   m.capacity = capacity(p.cluster.node.gpu);
@@ -162,6 +147,8 @@ void fill_step(const Plan& p, Estimate& e) {
   s.offload = c.offload;
   s.straggler = c.straggler;
   s.on_ideal_wiring = c.on_ideal_wiring;
+  s.wiring_latency = latency_share(c) * (c.time.value - c.on_ideal_wiring);
+  s.wiring_bandwidth = c.time.value - c.on_ideal_wiring - s.wiring_latency;
   const double sequences = static_cast<double>(p.training.global_batch_size), seconds = c.time.value.value;
   const double gpus = static_cast<double>(total_gpus(p.cluster));
   const double tokens = sequences * static_cast<double>(p.training.sequence_length);

@@ -69,6 +69,7 @@ struct WiringGroup {
 struct StepAnswer {
   Range<Seconds> time;
   Seconds compute, exposed_communication, bubble, optimizer, host, offload, straggler, on_ideal_wiring;
+  Seconds wiring_bandwidth, wiring_latency;  // what the wiring costs over infinitely fast links, by what it lacks; they add up to time - on_ideal_wiring
   double tokens_per_s = 0, tokens_per_s_per_gpu = 0, model_tflops_per_gpu = 0, hardware_tflops_per_gpu = 0, mfu = 0, hfu = 0;
 };
 

@@ -121,13 +121,12 @@ void explain_times(const Plan& p, const Constants& k, const Estimate& e, Explain
   out.add("step.exposed_communication_s", "X", formula.empty() ? "0" : formula, std::move(exposed), s.exposed_communication.value, "s", kEstimate, own);
   const ComputeCost& stage = c.stages[c.slowest];
   const PassPace& pace = c.paces[c.slowest];
-  Seconds hops;
-  for (const MessageCost& message : c.messages)
-    if (message.message.group == GroupKind::pipeline) hops += message.exposed;
-  out.add("step.bubble_s", "b", "E - X_p - m·(F_r + B_r)",
-          {seconds_of("E", c.schedule, kEstimate, "the schedule simulated pass by pass, from the first to the last on any stage"), seconds_of("X_p", hops, kEstimate, "what hops between stages add"), count_of("m", m, "micro-batches per step"),
-           seconds_of("F_r", pace.real_forward, kEstimate, "forward of one micro-batch on the slowest stage with what it waits for"), seconds_of("B_r", pace.real_backward, kEstimate, "its backward")},
-          s.bubble.value, "s", kEstimate, {"megatron21", "zerobubble24"});
+  if (c.stages.size() == 1) out.add("step.bubble_s", "b", "0", {}, 0, "s", kCount, {"megatron21"});
+  else
+    out.add("step.bubble_s", "b", "E + D - X - m·(F_l + B_l)",
+            {seconds_of("E", c.schedule, kEstimate, "the schedule simulated pass by pass, from the first to the last on any stage"), seconds_of("D", c.once, kEstimate, "communication before and after it, once per step"), term("X", s.exposed_communication, "all that shows of the rank's own communication", "exposed_communication_s"),
+             count_of("m", m, "micro-batches per step"), seconds_of("F_l", pace.forward, kEstimate, "forward of one on the slowest stage with the host, no communication"), seconds_of("B_l", pace.backward, kEstimate, "its backward")},
+            s.bubble.value, "s", kEstimate, {"megatron21", "zerobubble24"});
   out.add("step.optimizer_s", "o", "o", {seconds_of("o", s.optimizer, kEstimate, "reads and writes of states, gradients and weights at the reached memory bandwidth")}, s.optimizer.value, "s", kEstimate, fitted);
   const double graphs = p.training.cuda_graphs ? k.efficiency.host_with_graphs : 1;
   out.add("step.host_s", "h", "h_s + m·(h_m + (F_l + B_l) - (F + B))",
@@ -138,6 +137,10 @@ void explain_times(const Plan& p, const Constants& k, const Estimate& e, Explain
   out.add("step.offload_s", "f", "D/R", {bytes_of("D", c.offload_bytes, kEstimate, "copied over PCIe per rank and step"), {"R", k.efficiency.host_link_bytes_per_s, "bytes/s", kEstimate, "rate of pinned copies", ""}}, s.offload.value, "s", kEstimate, fitted);
   out.add("step.straggler_s", "z", "q·(C + X + b + o + h + f)", [&] { std::vector<ExplainedValue> v(parts.begin(), parts.end() - 1); v.push_back(factor_of("q", c.straggler_factor, kEstimate, "expected excess of the slowest of so many ranks")); return v; }(), s.straggler.value, "s", kEstimate, fitted);
   out.add("step.on_ideal_wiring_s", "T_0", "(1 + q)·(C + b_0 + o + h + f)", {factor_of("q", c.straggler_factor, kEstimate, "expected excess of the slowest rank"), parts[0], seconds_of("b_0", c.ideal_bubble, kEstimate, "bubble of the schedule on infinitely fast links"), parts[3], parts[4], parts[5]}, s.on_ideal_wiring.value, "s", kEstimate, own);
+  const ExplainedValue ideal = term("T_0", s.on_ideal_wiring, "the same step on infinitely fast links", "on_ideal_wiring_s"), whole = seconds_of("T_v", s.time.value, kEstimate, "step time", "step.time_s"),
+                       latency = factor_of("a", latency_share(c), kEstimate, "share of exposed communication that is start, hops, network latency and filling of pipelines, by the parts of each call");
+  out.add("step.wiring_bandwidth_s", "W_b", "(1 - a)·(T_v - T_0)", {latency, whole, ideal}, s.wiring_bandwidth.value, "s", kEstimate, own);
+  out.add("step.wiring_latency_s", "W_l", "a·(T_v - T_0)", {latency, whole, ideal}, s.wiring_latency.value, "s", kEstimate, own);
 }
 
 void explain_rates(const Plan& p, const Estimate& e, Explainer& out) {

@@ -48,7 +48,9 @@ RingLimits LinkLimits::of(const Plan& plan, const MessageCost& message) const {
     const RingOnWiring slow = unplanned_ring(slowly_, shape);
     limits.network = slow.network_bandwidth * kFar;
     limits.pair_network = slow.pair_bandwidth * kFar;
-    limits.network_most = unplanned_ring(fast_prepared_, shape).network_bandwidth;
+    const double share = nic_share(plan, limits.kind, message.ring.nodes);
+    limits.network = share * limits.network;
+    limits.network_most = share * unplanned_ring(fast_prepared_, shape).network_bandwidth;
   }
   return limits;
 }

@@ -319,4 +319,18 @@ GroupShape single_group(int ranks, int nodes, std::vector<int> local) {
   return shape;
 }
 
+int first_rank_of_stage(const Plan& p, int stage) {
+  double stride = 1;
+  std::string_view rest = p.parallel.order;
+  while (!rest.empty()) {
+    const std::string_view name = rest.substr(0, rest.find('-'));
+    if (name == "pp") break;
+    if (name == "tp") stride *= static_cast<double>(p.parallel.tensor);
+    if (name == "cp") stride *= static_cast<double>(p.parallel.context);
+    if (name == "dp") stride *= static_cast<double>(p.parallel.data);
+    rest.remove_prefix(std::min(rest.size(), name.size() + 1));
+  }
+  return static_cast<int>(stride * stage);
+}
+
 }  // namespace wireplan

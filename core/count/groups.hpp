@@ -62,4 +62,7 @@ GroupShape single_group(int ranks, int nodes, std::vector<int> local = {});
 // Ranks of the group of `kind` that rank r belongs to, in order. Middle stages have an `embedding` group of their own rank.
 std::vector<int> group_ranks(const Plan& plan, GroupKind kind, int rank);
 
+// First rank of a pipeline stage: the rank whose pipeline coordinate is the stage and whose others are zero.
+int first_rank_of_stage(const Plan& plan, int stage);
+
 }  // namespace wireplan

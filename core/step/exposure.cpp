@@ -17,7 +17,7 @@ bool is_alike(const Message& a, const Message& b) { return a.name == b.name && a
 enum class Place : unsigned char { first_end, layers, last_end, one_and_layers, layers_all };
 Place place_of(const Plan& p, const StepCost& cost, std::size_t i) {
   const Message& m = cost.messages[i].message;
-  const double layers = cost.stages[cost.slowest].layers;
+  const double layers = cost.stages[static_cast<std::size_t>(cost.busiest)].layers;
   const auto is_layers = [&](const MessageCost& c) { return is_alike(c.message, m) && 2 * c.message.calls / passes_of(p, m) >= layers; };
   if (is_layers(cost.messages[i])) return Place::layers;
   const auto here = cost.messages.begin() + static_cast<std::ptrdiff_t>(i);
@@ -102,7 +102,7 @@ LayerWaits waits_in_layers(const Plan& p, const EfficiencyConstants& k, StepCost
 }
 
 std::vector<PassUnits> pass_units(const Plan& p, const StepCost& cost, PassTraffic traffic) {
-  const ComputeCost& stage = cost.stages[cost.slowest];
+  const ComputeCost& stage = cost.stages[static_cast<std::size_t>(cost.busiest)];
   const bool is_forward = traffic == PassTraffic::forward || traffic == PassTraffic::first_forward;
   PassUnits first{is_forward ? stage.first_end.forward : stage.first_end.backward, {}, {}, 1};
   PassUnits layer{is_forward ? cost.layer_forward : cost.layer_backward, {}, {}, stage.layers};

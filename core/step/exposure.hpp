@@ -15,7 +15,7 @@ namespace wireplan {
 struct LayerWaits { Seconds forward, backward; };
 LayerWaits waits_in_layers(const Plan& plan, const EfficiencyConstants& efficiency, StepCost& cost);
 
-// What data-parallel traffic adds to the passes of the slowest stage, by cost.layer_forward and cost.layer_backward.
+// What data-parallel traffic adds to the passes of the stage that sends most, by cost.layer_forward and cost.layer_backward.
 // Sets `unavoidable` and `share` of those messages.
 struct DataParallelWaits {
   Seconds forward, backward;  // every micro-batch
@@ -23,7 +23,7 @@ struct DataParallelWaits {
 };
 DataParallelWaits waits_for_data(const Plan& plan, const EfficiencyConstants& efficiency, StepCost& cost);
 
-// The units of one pass of the slowest stage with the traffic that may run beside them; for pass_times(). Backward begins with the last.
+// The units of one pass of that stage with the traffic that may run beside them; for pass_times(). Backward begins with the last.
 enum class PassTraffic : unsigned char { forward, first_forward, backward, last_backward };
 std::vector<PassUnits> pass_units(const Plan& plan, const StepCost& cost, PassTraffic traffic);
 

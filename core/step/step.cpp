@@ -56,16 +56,15 @@ Bytes offload_traffic(const Plan& p, const StageParameters& stage, const StagePa
 
 }  // namespace
 
-bool keeps_to_one_nic(const Plan& p, GroupKind group, int nodes) {
+double nic_share(const Plan& p, GroupKind group, int nodes) {
   const bool is_data = group == GroupKind::data || group == GroupKind::expert_data;
-  return p.parallel.framework == Framework::deepspeed && is_data && nodes > 1 && p.cluster.network && p.cluster.network->nics_per_node > 1;
+  return p.parallel.framework == Framework::deepspeed && is_data && nodes > 1 && p.cluster.network ? 1.0 / std::max(1, p.cluster.network->nics_per_node) : 1;
 }
 
 RingOnWiring ring_of(const Plan& p, const PreparedCluster& cluster, GroupKind group, const GroupShape& shape) {
   RingOnWiring ring = ring_on_wiring(cluster, shape);
-  if (keeps_to_one_nic(p, group, ring.nodes)) {
-    const double nics = p.cluster.network->nics_per_node;
-    ring.network_bandwidth = ring.network_bandwidth / nics;
+  if (const double share = nic_share(p, group, ring.nodes); share < 1) {
+    ring.network_bandwidth = share * ring.network_bandwidth;
     ring.bus_bandwidth = std::min(ring.bus_bandwidth, ring.network_bandwidth);
     ring.bottleneck = "one of " + ring.bottleneck;
   }
@@ -114,7 +113,7 @@ StepCost step_cost(const Plan& p, const PreparedCluster& cluster, const std::vec
     c.nodes = known->second.second.nodes;
     c.groups = static_cast<int>(known->second.second.local.size());
     c.call = collective_call(cluster, c.ring, message.collective, c.ranks, message.bytes);
-    if (keeps_to_one_nic(p, message.group, c.ring.nodes)) c.call.time.low = c.call.time.low / static_cast<double>(p.cluster.network->nics_per_node);
+    c.call.time.low = nic_share(p, message.group, c.ring.nodes) * c.call.time.low;
     const Seconds wire = c.call.parts.wire;
     c.bandwidth = wire.value > 0 ? bus_factor(message.collective, c.ranks) * message.bytes / wire : BytesPerSecond(0);
     c.total = message.calls * c.call.time.value;
@@ -123,6 +122,16 @@ StepCost step_cost(const Plan& p, const PreparedCluster& cluster, const std::vec
   for (std::size_t i = 0; i < stages.size(); ++i) cost.offload_bytes = std::max(cost.offload_bytes, offload_traffic(p, stages[i], trained[i]));
   settle(p, k, cost);
   return cost;
+}
+
+double latency_share(const StepCost& cost) {
+  double latency = 0, all = 0;
+  for (const MessageCost& c : cost.messages) {
+    const CollectiveParts& parts = c.call.parts;
+    if (parts.total().value > 0) latency += c.exposed.value * ((parts.start + parts.network + parts.fill) / parts.total());
+    all += c.exposed.value;
+  }
+  return all > 0 ? latency / all : 0;
 }
 
 void settle(const Plan& p, const EfficiencyConstants& k, StepCost& cost) {
@@ -140,14 +149,15 @@ void settle(const Plan& p, const EfficiencyConstants& k, StepCost& cost) {
     cost.paces[i] = {ideal.forward, ideal.backward, real.forward, real.backward};
     if (real.forward + real.backward > cost.paces[cost.slowest].real_forward + cost.paces[cost.slowest].real_backward) cost.slowest = i;
   }
-  cost.layer_forward = layers[cost.slowest].forward;
-  cost.layer_backward = layers[cost.slowest].backward;
+  cost.layer_forward = layers[static_cast<std::size_t>(cost.busiest)].forward;
+  cost.layer_backward = layers[static_cast<std::size_t>(cost.busiest)].backward;
   const DataParallelWaits data = waits_for_data(p, k, cost);
   for (PassPace& pace : cost.paces) {
     pace.real_forward += data.forward;
     pace.real_backward += data.backward;
   }
 
+  cost.once = data.once;
   const ComputeCost& slowest = cost.stages[cost.slowest];
   const PassPace& pace = cost.paces[cost.slowest];
   cost.forward = slowest.forward;
@@ -168,12 +178,15 @@ void settle(const Plan& p, const EfficiencyConstants& k, StepCost& cost) {
 
   // What its own communication adds to the rank's passes, less what would have been waiting for the host anyway.
   const Seconds inside = m * (pace.real_forward + pace.real_backward - data.forward - data.backward - pace.forward - pace.backward);
-  const Seconds blocked = m * slowest.layers * (in_layers.forward + in_layers.backward);
-  const double shown = blocked.value > 0 ? std::clamp(inside / blocked, 0.0, 1.0) : 0;
+  const auto is_inside = [](const Message& message) { return is_model_parallel(message.group) && message.group != GroupKind::pipeline && (message.phase == Phase::forward || message.phase == Phase::backward); };
+  Seconds blocked;
+  for (const MessageCost& c : cost.messages)
+    if (is_inside(c.message)) blocked += c.share * c.total;
+  const double shown = blocked.value > 0 ? std::max(0.0, inside / blocked) : 0;
   cost.exposed_communication = {};
   for (MessageCost& c : cost.messages) {
     if (c.message.group == GroupKind::pipeline) c.share = hops.value > 0 ? own_hops / hops : 0;
-    else if (is_model_parallel(c.message.group) && (c.message.phase == Phase::forward || c.message.phase == Phase::backward)) c.share *= shown;
+    else if (is_inside(c.message)) c.share = std::min(1.0, shown * c.share);
     c.exposed = c.unavoidable + c.share * (c.total - c.unavoidable);
     cost.exposed_communication += c.exposed;
   }
@@ -181,7 +194,7 @@ void settle(const Plan& p, const EfficiencyConstants& k, StepCost& cost) {
   const Seconds launching = m * (pace.forward + pace.backward) - cost.compute;
   cost.host = Seconds(k.host_per_step_s + k.host_per_micro_batch_s * m * (p.training.cuda_graphs ? k.host_with_graphs : 1.0)) + std::max(Seconds(0), launching);
   cost.ideal_bubble = std::max(Seconds(0), cost.ideal_schedule - m * (pace.forward + pace.backward));
-  cost.bubble = std::max(Seconds(0), cost.schedule - own_hops - m * (pace.real_forward + pace.real_backward));
+  cost.bubble = cost.stages.size() == 1 ? Seconds(0) : std::max(Seconds(0), cost.schedule + data.once - cost.compute - launching - cost.exposed_communication);
   cost.offload = cost.offload_bytes / BytesPerSecond(k.host_link_bytes_per_s);
 
   const Seconds busy = cost.compute + cost.exposed_communication + cost.bubble + cost.optimizer + cost.host + cost.offload;

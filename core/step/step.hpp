@@ -43,9 +43,10 @@ struct StepCost {
   std::size_t slowest = 0;    // that stage
   Count busiest = 0;          // the stage the messages are of
   std::vector<PassPace> paces;  // by stage
-  Seconds layer_forward, layer_backward;  // of the slowest stage: one layer with the host and its own communication, data-parallel traffic apart
+  Seconds layer_forward, layer_backward;  // of the busiest stage: one layer with the host and its own communication, data-parallel traffic apart
   Seconds schedule, ideal_schedule;  // from the first pass of a step to the last: on this wiring, on infinitely fast links
   Seconds ideal_bubble;
+  Seconds once;               // communication before and after the schedule, once per step
   double straggler_factor = 0;
   Bytes offload_bytes;        // moved over PCIe per step and rank, on the stage with most
   std::vector<ComputeCost> stages;
@@ -63,11 +64,15 @@ StepCost step_cost(const Plan& plan, const PreparedCluster& cluster, const std::
 // every published run across nodes that was found: ZeRO-3 over 8 × 200 Gbit/s InfiniBand moved what one of the eight carries, ZeRO-1 over 4 × 100 Gbit/s
 // Omni-Path what one of the four does [published-runs]. Why is not known; the low end of such a time's band is that of all NICs.
 RingOnWiring ring_of(const Plan& plan, const PreparedCluster& cluster, GroupKind group, const GroupShape& shape);
-bool keeps_to_one_nic(const Plan& plan, GroupKind group, int nodes);
+double nic_share(const Plan& plan, GroupKind group, int nodes);  // that share of its NICs: 1 but for those
 
 // The pipeline of a plan, and what each stage's passes take in it.
 Schedule schedule_of(const Plan& plan);
 std::vector<StagePass> stage_passes(const StepCost& cost, bool on_this_wiring);
+
+// Share of the exposed communication that faster links alone would not take away: start, hops, network latency and filling pipelines, against
+// bytes on the wire and copies. 0 where nothing is exposed.
+double latency_share(const StepCost& cost);
 
 // Fills in what follows from `call` and `total` of the messages: what of them shows, what the host adds, the time of the step.
 // For messages on other wires than those that step_cost() found.

@@ -156,6 +156,8 @@ Json step_json(const Plan& plan, const Estimate& estimate) {
   put(j, "offload_s", s.offload);
   put(j, "straggler_s", s.straggler);
   put(j, "on_ideal_wiring_s", s.on_ideal_wiring);
+  put(j, "wiring_bandwidth_s", s.wiring_bandwidth);
+  put(j, "wiring_latency_s", s.wiring_latency);
   put(j, "tokens_per_s", s.tokens_per_s);
   put(j, "tokens_per_s_per_gpu", s.tokens_per_s_per_gpu);
   put(j, "model_tflops_per_gpu", s.model_tflops_per_gpu);
@@ -275,7 +277,32 @@ Json write_estimate(const Plan& plan, const Estimate& estimate) {
   return j;
 }
 
-Json write_timeline(const std::vector<MemoryLine>& lines) {
+namespace {
+
+Json stream_json(const Plan& plan, const StepStream& stream) {
+  Json events = Json::array();
+  for (const StepEvent& e : stream.events) {
+    Json event;
+    put(event, "name", e.name);
+    put(event, "start_s", e.start);
+    put(event, "duration_s", e.duration);
+    put(event, "kind", name_of(e.kind));
+    put(event, "micro_batch", e.micro_batch < 0 ? Json(nullptr) : Json(e.micro_batch));
+    put(event, "communication", e.communication < 0 ? Json(nullptr) : Json(e.communication));
+    put(event, "waits_for", e.waits_for.empty() ? Json(nullptr) : Json(e.waits_for));
+    events.push_back(std::move(event));
+  }
+  Json j;
+  put(j, "rank", first_rank_of_stage(plan, static_cast<int>(stream.stage)));
+  put(j, "stage", stream.stage);
+  put(j, "stream", stream.name);
+  put(j, "events", std::move(events));
+  return j;
+}
+
+}  // namespace
+
+Json write_timeline(const Plan& plan, const std::vector<StepStream>& streams, const std::vector<MemoryLine>& lines) {
   Json memory = Json::array();
   for (const MemoryLine& line : lines) {
     Json points = Json::array();
@@ -286,7 +313,9 @@ Json write_timeline(const std::vector<MemoryLine>& lines) {
     memory.push_back(std::move(j));
   }
   Json j;
-  put(j, "streams", Json::array());
+  Json laid_out = Json::array();
+  for (const StepStream& stream : streams) laid_out.push_back(stream_json(plan, stream));
+  put(j, "streams", std::move(laid_out));
   put(j, "memory", std::move(memory));
   return j;
 }

@@ -8,12 +8,13 @@
 #include "core/answer/estimate.hpp"
 #include "core/answer/explain.hpp"
 #include "core/answer/timeline.hpp"
+#include "core/step/streams.hpp"
 #include "core/text/json.hpp"
 
 namespace wireplan {
 
-// The `timeline` of an estimate document: allocated bytes over one step for each pipeline stage. No streams are written yet.
-Json write_timeline(const std::vector<MemoryLine>& lines);
+// The `timeline` of an estimate document: what the streams do, and allocated bytes, over one step for each pipeline stage.
+Json write_timeline(const Plan& plan, const std::vector<StepStream>& streams, const std::vector<MemoryLine>& lines);
 Json write_estimate(const Plan& plan, const Estimate& estimate);     // wireplan.estimate/1
 Json write_comparison(const Comparison& comparison);                 // wireplan.compare/1
 Json write_explanation(const Explanation& explanation);

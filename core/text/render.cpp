@@ -123,7 +123,8 @@ void wiring_section(Sheet& sheet, const Estimate& e) {
   if (e.communication.empty()) return sheet.paragraph("Nothing travels between GPUs.");
   const Seconds cost = e.step.time.value - e.step.on_ideal_wiring;
   sheet.paragraph("On infinitely fast links a step would take " + format_seconds(e.step.on_ideal_wiring) + "; on this wiring it takes " +
-                  format_seconds(e.step.time.value) + ", " + format_seconds(cost) + " more.");
+                  format_seconds(e.step.time.value) + ", " + format_seconds(cost) + " more" +
+                  (cost.value > 0 ? ": " + format_seconds(e.step.wiring_bandwidth) + " for want of bandwidth, " + format_seconds(e.step.wiring_latency) + " of latency." : "."));
   Table table{{{"message", false}, {"among", false}, {"size", true}, {"calls", true}, {"bus", true}, {"time", true}, {"exposed", true}}, {}, {}};
   for (const CommunicationRow& r : e.communication)
     table.rows.push_back({std::string(r.name), std::string(name_of(r.dimension)) + ' ' + std::to_string(r.ranks), format_message_size(r.bytes),

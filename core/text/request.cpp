@@ -18,6 +18,7 @@
 #include "core/text/read_cluster.hpp"
 #include "core/text/reader.hpp"
 #include "core/text/render.hpp"
+#include "core/text/step_waits_text.hpp"
 #include "core/text/step_questions.hpp"
 #include "core/text/topology_request.hpp"
 
@@ -183,7 +184,7 @@ Result<Json> answer_estimate(const Json& request, const Presets& presets, const 
   const Plan& plan = stated.value().plan;
   const Estimate answered = estimate(stated.value(), constants);
   Json document = write_estimate(plan, answered);
-  if (asks_for(request, "timeline")) document["timeline"] = write_timeline(memory_timeline(plan, answered));
+  if (asks_for(request, "timeline")) document["timeline"] = write_timeline(plan, step_streams(plan, answered.cost, constants.efficiency), memory_timeline(plan, answered));
   if (asks_for(request, "placement")) document["placement"] = write_placement(best_placement(plan, constants));
   if (questions.any()) {
     Result<StepAnswers> answers = answer_step_questions(questions, plan, answered, constants, presets);
@@ -305,7 +306,7 @@ Result<E> named(const Json& request, const char* key, E otherwise) {
 
 Result<Json> answer_render(const Json& request, const Presets& presets, const Constants& constants) {
   const bool many = request.contains("plans");
-  if (Errors errors = many ? unknown_keys(request, {"plans", "format", "unit"}) : unknown_keys(request, {"plan", "set", "path", "placement", "format", "unit", kStepQuestions[0], kStepQuestions[1], kStepQuestions[2], kStepQuestions[3], kStepQuestions[4], kStepQuestions[5]});
+  if (Errors errors = many ? unknown_keys(request, {"plans", "format", "unit"}) : unknown_keys(request, {"plan", "set", "path", kExtras[0], kExtras[1], "format", "unit", kStepQuestions[0], kStepQuestions[1], kStepQuestions[2], kStepQuestions[3], kStepQuestions[4], kStepQuestions[5]});
       !errors.empty())
     return errors;
   Result<RenderFormat> format = named(request, "format", RenderFormat::text);
@@ -333,6 +334,11 @@ Result<Json> answer_render(const Json& request, const Presets& presets, const Co
   const Plan& plan = stated.value().plan;
   const Estimate answered = estimate(stated.value(), constants);
   std::string text = render_estimate(plan, answered, format.value(), unit_or(stated.value().unit).value(), format_link(plan, presets));
+  if (asks_for(request, "timeline") && format.value() != RenderFormat::csv) {
+    Sheet sheet(format.value() == RenderFormat::markdown);
+    render_waits(sheet, answered.cost, step_streams(plan, answered.cost, constants.efficiency));
+    text += '\n' + sheet.text();
+  }
   if (asks_for(request, "placement") && format.value() != RenderFormat::csv) {
     Sheet sheet(format.value() == RenderFormat::markdown);
     render_placement(sheet, best_placement(plan, constants));

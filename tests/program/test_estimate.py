@@ -21,7 +21,7 @@ KEYS = {  # formats of the documents: exactly these keys in this order
     "memory.parts": "parameters gradients master_weights optimizer_states activations logits unsharded_parameters"
     " communication_buffers temporary",
     "memory.phases": "load initialize first_step steady between_steps save",
-    "step": "time_s compute_s exposed_communication_s bubble_s optimizer_s host_s offload_s straggler_s on_ideal_wiring_s"
+    "step": "time_s compute_s exposed_communication_s bubble_s optimizer_s host_s offload_s straggler_s on_ideal_wiring_s wiring_bandwidth_s wiring_latency_s"
     " tokens_per_s tokens_per_s_per_gpu model_tflops_per_gpu hardware_tflops_per_gpu mfu hfu conventions",
 }
 ROW = "name collective dimension ranks bytes calls algorithm protocol bus_bandwidth_bytes_per_s time_s exposed_s bottleneck basis"
@@ -278,7 +278,7 @@ def test_the_memory_over_one_step(wireplan):
     answer = wireplan.json("estimate", "story", "--timeline")
     (line,) = answer["timeline"]["memory"]
     points = line["points"]
-    assert answer["timeline"]["streams"] == [] and line["stage"] == 0
+    assert line["stage"] == 0
     assert points == sorted(points, key=lambda p: p[0]) and points[0][0] == 0
     assert abs(points[-1][0] - answer["step"]["time_s"]["value"]) < 1e-9
     memory = answer["memory"]
@@ -290,6 +290,23 @@ def test_the_memory_over_one_step(wireplan):
     assert [m["stage"] for m in stages["timeline"]["memory"]] == [r["stage"] for r in stages["memory"]["ranks"]]
 
 
-def test_the_memory_line_needs_the_document(wireplan):
-    done = wireplan("estimate", "story", "--timeline")
-    assert done.returncode == 2 and "--json" in done.err
+def test_what_every_stream_does(wireplan):
+    answer = wireplan.json("estimate", "story", "--set", "parallel.data_sharding=fsdp", "--set", "training.global_batch_size=8", "--timeline")
+    streams = {s["stream"]: s["events"] for s in answer["timeline"]["streams"]}
+    assert set(streams) == {"compute", "network"}
+    for events in streams.values():
+        for event, following in zip(events, events[1:]):
+            assert event["start_s"] + event["duration_s"] <= following["start_s"] * (1 + 1e-12)
+    assert abs(streams["compute"][-1]["start_s"] + streams["compute"][-1]["duration_s"] - answer["step"]["time_s"]["value"]) < 1e-9
+    for event in streams["network"]:
+        assert answer["communication"][event["communication"]]["name"] == event["name"]
+    assert {e["name"] for e in streams["compute"] if e["micro_batch"] == 1} >= {f"{d} of layer {n}" for d in ("forward", "backward") for n in range(32)}
+    first = next(e for e in streams["compute"] if e["waits_for"])
+    assert first["waits_for"] == "the first fsdp-all-gather-forward of the pass: nothing computes before it"
+
+
+def test_the_time_line_in_words(wireplan):
+    text = wireplan("estimate", "story", "--set", "parallel.data_sharding=fsdp", "--timeline").out
+    assert "What does the GPU wait for?" in text and "the first fsdp-all-gather-forward of the pass" in text
+    done = wireplan("estimate", "story", "--timeline", "--csv")
+    assert done.returncode == 2 and "--timeline" in done.err and "--json" in done.err

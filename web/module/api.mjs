@@ -56,7 +56,7 @@ function remember(estimate, stated) {
 
 /**
  * Whether a plan fits, what travels, how long a step takes. A plan is a document, a scenario id or a link;
- * {timeline: true}: also the memory over one step; {placement: true}: also the best mapping of ranks to GPUs;
+ * {timeline: true}: also what every stream does when, and the memory over one step; {placement: true}: also the best mapping of ranks to GPUs;
  * {tokens, price}: a budget; {scaling: "weak" | "strong", up_to: nodes}: fewer and more GPUs; {crossover: true, exposed: percent}:
  * the link speeds at which another sharding is faster.
  */

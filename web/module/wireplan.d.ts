@@ -216,6 +216,8 @@ export interface Estimate {
     | "offload_s"
     | "straggler_s"
     | "on_ideal_wiring_s"
+    | "wiring_bandwidth_s"
+    | "wiring_latency_s"
     | "tokens_per_s"
     | "tokens_per_s_per_gpu"
     | "model_tflops_per_gpu"
@@ -225,8 +227,25 @@ export interface Estimate {
     number
   > & { conventions: Convention[] };
   notes: Note[];
-  /** Asked for by {timeline: true}: for every pipeline stage [seconds, allocated bytes] over one step. */
-  timeline?: { streams: []; memory: { stage: number; points: [time_s: number, allocated_bytes: number][] }[] };
+  /** Asked for by {timeline: true}: what each stream of the slowest stage's first rank (and the compute stream of every stage) does when, in the order of time, none at once with the
+   * next; and for every stage [seconds, allocated bytes] over one step. `communication` is an index of `communication`; `waits_for`: why the stream stood still before. */
+  timeline?: {
+    streams: {
+      rank: number;
+      stage: number;
+      stream: "compute" | "network" | "layers" | "copy";
+      events: {
+        name: string;
+        start_s: number;
+        duration_s: number;
+        kind: "forward" | "backward" | "weight-gradient" | "forward-and-backward" | "optimizer" | "communication" | "copy" | "straggler";
+        micro_batch: number | null;
+        communication: number | null;
+        waits_for: string | null;
+      }[];
+    }[];
+    memory: { stage: number; points: [time_s: number, allocated_bytes: number][] }[];
+  };
   /** Asked for by {placement: true}. */
   placement?: Placement;
   /** Asked for by {tokens, price}. */
