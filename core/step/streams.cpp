@@ -253,8 +253,8 @@ class StepStreams {
     work("optimizer", StepEventKind::optimizer, now, c.optimizer, -1);
     now += c.optimizer;
     blocking(true);
+    work("between two steps", StepEventKind::host, now, Seconds(k_.host_per_step_s), -1);
     now += Seconds(k_.host_per_step_s);
-    if (reason.empty()) reason = "the host, once per step";
     work("waiting for the slowest rank", StepEventKind::straggler, now, c.time.value - now, -1);
   }
 };

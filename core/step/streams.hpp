@@ -8,9 +8,9 @@
 
 namespace wireplan {
 
-enum class StepEventKind : unsigned char { forward, backward, weight_gradient, forward_and_backward, optimizer, communication, copy, straggler };
+enum class StepEventKind : unsigned char { forward, backward, weight_gradient, forward_and_backward, optimizer, communication, copy, host, straggler };
 template <>
-inline constexpr std::array<std::string_view, 8> kNames<StepEventKind> = {"forward", "backward", "weight-gradient", "forward-and-backward", "optimizer", "communication", "copy", "straggler"};
+inline constexpr std::array<std::string_view, 9> kNames<StepEventKind> = {"forward", "backward", "weight-gradient", "forward-and-backward", "optimizer", "communication", "copy", "host", "straggler"};
 
 struct StepEvent {
   std::string name;  // "forward of layer 12", "fsdp-all-gather-forward"

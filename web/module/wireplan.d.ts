@@ -238,7 +238,7 @@ export interface Estimate {
         name: string;
         start_s: number;
         duration_s: number;
-        kind: "forward" | "backward" | "weight-gradient" | "forward-and-backward" | "optimizer" | "communication" | "copy" | "straggler";
+        kind: "forward" | "backward" | "weight-gradient" | "forward-and-backward" | "optimizer" | "communication" | "copy" | "host" | "straggler";
         micro_batch: number | null;
         communication: number | null;
         waits_for: string | null;
