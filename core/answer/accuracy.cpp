@@ -138,13 +138,6 @@ void count_verdict(Verdicts& v, Outcome outcome, Verdict called) {
   }
 }
 
-// Seconds of a step as predicted and as measured, for ranking.
-struct TimedRun {
-  std::size_t run = 0;
-  double predicted = 0, measured = 0;
-};
-
-// A rate r goes with 1/seconds: measured seconds = predicted seconds · predicted rate / measured rate.
 std::optional<TimedRun> timed(std::size_t index, const Run& run, const Estimate& e) {
   const double seconds = e.step.time.value.value;
   for (const Run::Value& v : run.measured) {
@@ -170,26 +163,6 @@ std::string sweep_text(const Run& run) {
   return run.source + ", " + model + ", " + format_count(static_cast<double>(total_gpus(p.cluster))) + " GPUs of " + machine_of(p.cluster) + ", batch " +
          format_count(static_cast<double>(p.training.global_batch_size)) + ", sequence " + format_count(static_cast<double>(p.training.sequence_length)) + ", " +
          std::string(name_of(p.training.parameter_dtype));
-}
-
-std::vector<RankingGroup> ranking_of(const Accuracy& a, const std::vector<TimedRun>& timed) {
-  std::vector<std::vector<TimedRun>> groups;
-  for (const TimedRun& t : timed) {
-    const auto group = std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return is_same_sweep(a.runs.runs[g.front().run], a.runs.runs[t.run]); });
-    if (group == groups.end()) groups.push_back({t});
-    else group->push_back(t);
-  }
-  std::vector<RankingGroup> ranking;
-  for (const auto& group : groups) {
-    if (group.size() < 2) continue;
-    std::vector<double> predicted, measured;
-    for (const TimedRun& t : group) {
-      predicted.push_back(t.predicted);
-      measured.push_back(t.measured);
-    }
-    ranking.push_back({sweep_text(a.runs.runs[group.front().run]), group.size(), spearman(predicted, measured), regret(predicted, measured)});
-  }
-  return ranking;
 }
 
 std::string group_of(const Accuracy& a, const ErrorRow& row, GroupBy by) {
@@ -301,6 +274,26 @@ double regret(const std::vector<double>& predicted, const std::vector<double>& m
   return best > 0 ? chosen / best - 1 : 0;
 }
 
+std::vector<RankingGroup> layout_ranking(const Runs& runs, const std::vector<TimedRun>& timed) {
+  std::vector<std::vector<TimedRun>> groups;
+  for (const TimedRun& t : timed) {
+    const auto group = std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return is_same_sweep(runs.runs[g.front().run], runs.runs[t.run]); });
+    if (group == groups.end()) groups.push_back({t});
+    else group->push_back(t);
+  }
+  std::vector<RankingGroup> ranking;
+  for (const auto& group : groups) {
+    if (group.size() < 2) continue;
+    std::vector<double> predicted, measured;
+    for (const TimedRun& t : group) {
+      predicted.push_back(t.predicted);
+      measured.push_back(t.measured);
+    }
+    ranking.push_back({sweep_text(runs.runs[group.front().run]), group.size(), spearman(predicted, measured), regret(predicted, measured)});
+  }
+  return ranking;
+}
+
 std::vector<MetricSummary> summary_by(const Accuracy& a, GroupBy by) {
   struct Group {
     std::string name;
@@ -326,7 +319,6 @@ Accuracy accuracy(Runs runs, const Constants& constants, const Fitted& fitted) {
   Accuracy a;
   Refits refits{constants.links, fitted, {}};
   a.runs = std::move(runs);
-  std::vector<TimedRun> timed_runs;
   for (std::size_t i = 0; i < a.runs.runs.size(); ++i) {
     const Run& run = a.runs.runs[i];
     Comparer compare{a, i};
@@ -348,10 +340,10 @@ Accuracy accuracy(Runs runs, const Constants& constants, const Fitted& fitted) {
     if (run.collectives)
       compare.add_collectives(*run.collectives, collective_sums(*run.plan, stated < 0 ? step_messages(*run.plan) : stage_messages(*run.plan, stated)));
     count_verdict(a.verdicts, run.outcome, e.memory.verdict);
-    if (const auto t = timed(i, run, e)) timed_runs.push_back(*t);
+    if (const auto t = timed(i, run, e)) a.timed.push_back(*t);
   }
   a.summary = summary_by(a, GroupBy::nothing);
-  a.ranking = ranking_of(a, timed_runs);
+  a.ranking = layout_ranking(a.runs, a.timed);
   return a;
 }
 

@@ -120,6 +120,13 @@ struct MetricSummary {
   ErrorSummary summary;
 };
 
+// Seconds of a run's step as predicted and as measured. A rate r goes with 1/seconds: measured seconds = predicted seconds · predicted
+// rate / measured rate.
+struct TimedRun {
+  std::size_t run = 0;  // into Runs::runs
+  double predicted = 0, measured = 0;
+};
+
 // Runs that differ in layout alone: same source, model, cluster, global batch, sequence and parameter type.
 struct RankingGroup {
   std::string group;
@@ -141,6 +148,7 @@ struct Accuracy {
   Runs runs;
   std::vector<ErrorRow> rows;          // in order of the runs
   std::vector<MetricSummary> summary;  // in order of metrics
+  std::vector<TimedRun> timed;         // one of each run with a time or rate, in order of the runs
   std::vector<RankingGroup> ranking;   // groups of two runs and more, in order of the runs
   Verdicts verdicts;
 };
@@ -161,6 +169,9 @@ std::vector<Seconds> predicted_times(const CollectiveRun& run, const LinkConstan
 
 // measured seconds of the run predicted fastest / fewest measured - 1; 0 for an empty list.
 double regret(const std::vector<double>& predicted, const std::vector<double>& measured);
+
+// How well predicted seconds order the runs of each group; groups of two runs and more, in order of the runs.
+std::vector<RankingGroup> layout_ranking(const Runs& runs, const std::vector<TimedRun>& timed);
 
 enum class GroupBy : unsigned char { nothing, source, machine, wiring, framework, size };
 template <> inline constexpr std::array<std::string_view, 6> kNames<GroupBy> = {"nothing", "source", "machine", "wiring", "framework", "size"};

@@ -1,0 +1,91 @@
+#include "tools/fit/step_rows.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/base/math.hpp"
+
+namespace wireplan {
+
+namespace {
+
+constexpr double kScatter = 0.1;
+
+}  // namespace
+
+StepRows::StepRows(const Accuracy& accuracy, const Constants& constants, std::vector<const StepConstant*> fitted)
+    : accuracy_(accuracy), start_(constants.efficiency), fitted_(std::move(fitted)) {
+  rows_.reserve(accuracy.timed.size());
+  for (const TimedRun& t : accuracy.timed) {
+    const Run& run = accuracy.runs.runs[t.run];
+    const Plan& p = *run.plan;
+    const std::string name = run.id.substr(0, run.id.find('-'));
+    const auto source = std::find(sources_.begin(), sources_.end(), name);
+    const auto index = static_cast<std::size_t>(source - sources_.begin());
+    if (source == sources_.end()) sources_.push_back(name);
+    std::vector<StageParameters> stages = stage_parameters(p.model, p.parallel);
+    std::vector<StageParameters> trained = p.training.lora ? stage_adapters(p.model, *p.training.lora, p.parallel) : stages;
+    rows_.push_back({t.run, index, t.measured, prepare(p.cluster, constants.links), std::move(stages), std::move(trained), sequence_work(p)});
+  }
+}
+
+EfficiencyConstants StepRows::constants_at(const std::vector<double>& x) const {
+  EfficiencyConstants k = start_;
+  for (std::size_t c = 0; c < fitted_.size(); ++c) k.*(fitted_[c]->member) *= exponential(x[c]);
+  return k;
+}
+
+std::vector<double> StepRows::at_three_digits(const std::vector<double>& x) const {
+  const EfficiencyConstants k = constants_at(x);
+  std::vector<double> rounded;
+  for (const StepConstant* c : fitted_) rounded.push_back(natural_log(three_digits(k.*(c->member)) / start_.*(c->member)));
+  return rounded;
+}
+
+std::vector<double> StepRows::residuals(const EfficiencyConstants& k) const {
+  std::vector<double> residuals;
+  residuals.reserve(rows_.size());
+  for (const Row& row : rows_) {
+    const double predicted = step_cost(*accuracy_.runs.runs[row.run].plan, row.cluster, row.stages, row.trained, row.work, k).time.value.value;
+    residuals.push_back(predicted > 0 ? natural_log(predicted / row.measured) : 0);
+  }
+  return residuals;
+}
+
+std::vector<double> StepRows::at(const std::vector<double>& x) { return residuals(constants_at(x)); }
+
+LeastSquares StepRows::problem() const {
+  std::vector<double> rows(sources_.size(), 0);
+  for (const Row& row : rows_) rows[row.source] += 1;
+  LeastSquares problem;
+  problem.scale = kScatter;
+  for (const Row& row : rows_) problem.weights.push_back(1 / std::sqrt(std::sqrt(rows[row.source])));
+  for (const StepConstant* c : fitted_) {
+    problem.prior.push_back(c->prior > 0 ? natural_log(c->prior / start_.*(c->member)) : 0);
+    problem.spread.push_back(c->spread);
+  }
+  return problem;
+}
+
+LeastSquares StepRows::problem_without(std::size_t source) const {
+  LeastSquares left = problem();
+  for (std::size_t i = 0; i < rows_.size(); ++i)
+    if (rows_[i].source == source) left.weights[i] = 0;
+  return left;
+}
+
+LeastSquares StepRows::problem_of(std::size_t source) const {
+  LeastSquares alone = problem();
+  for (std::size_t i = 0; i < rows_.size(); ++i)
+    if (rows_[i].source != source) alone.weights[i] = 0;
+  return alone;
+}
+
+std::vector<RankingGroup> StepRows::ranking(const std::vector<double>& residuals) const {
+  std::vector<TimedRun> timed;
+  for (std::size_t i = 0; i < rows_.size(); ++i) timed.push_back({rows_[i].run, rows_[i].measured * exponential(residuals[i]), rows_[i].measured});
+  return layout_ranking(accuracy_.runs, timed);
+}
+
+}  // namespace wireplan

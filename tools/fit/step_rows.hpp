@@ -1,0 +1,54 @@
+// Published steps beside what the constants on trial predict.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "core/answer/accuracy.hpp"
+#include "core/base/least_squares.hpp"
+#include "tools/fit/step_constants.hpp"
+
+namespace wireplan {
+
+// Runs with a time or a rate, prepared once: what does not depend on the constants is not worked out again.
+// Residuals: ln(predicted / measured) seconds, of x = ln(constant / its value in the file).
+class StepRows final : public Residuals {
+ public:
+  StepRows(const Accuracy& accuracy, const Constants& constants, std::vector<const StepConstant*> fitted);
+
+  std::vector<double> at(const std::vector<double>& x) override;
+  std::vector<double> residuals(const EfficiencyConstants& k) const;  // with these constants
+  EfficiencyConstants constants_at(const std::vector<double>& x) const;
+  std::vector<double> at_three_digits(const std::vector<double>& x) const;  // x of the constants as they are written
+
+  // Of the problem: Cauchy's loss at 10 %, what sound rows of one source scatter; rows weigh n^-¼, n of their source, so that a source of
+  // 80 rows counts eight times as much as one of 5, not sixteen times.
+  LeastSquares problem() const;
+  LeastSquares problem_without(std::size_t source) const;
+  LeastSquares problem_of(std::size_t source) const;
+
+  std::size_t size() const { return rows_.size(); }
+  std::size_t source_of(std::size_t row) const { return rows_[row].source; }
+  const std::string& id_of(std::size_t row) const { return accuracy_.runs.runs[rows_[row].run].id; }
+  const std::vector<std::string>& sources() const { return sources_; }  // what ids begin with, in order of the rows
+  const std::vector<const StepConstant*>& fitted() const { return fitted_; }
+  std::vector<RankingGroup> ranking(const std::vector<double>& residuals) const;
+
+ private:
+  struct Row {
+    std::size_t run = 0, source = 0;
+    double measured = 0;
+    PreparedCluster cluster;
+    std::vector<StageParameters> stages, trained;
+    SequenceWork work;
+  };
+
+  const Accuracy& accuracy_;
+  const EfficiencyConstants& start_;
+  std::vector<const StepConstant*> fitted_;
+  std::vector<std::string> sources_;
+  std::vector<Row> rows_;
+};
+
+}  // namespace wireplan
