@@ -13,9 +13,11 @@ namespace {
 constexpr int kMostRounds = 60;
 constexpr double kDifference = 1e-4;
 constexpr double kLongestStep = 0.7;   // of one unknown: a factor of two where it is a logarithm
-constexpr double kEnough = 1e-6;       // share of the loss that is not worth another round
+constexpr double kEnough = 1e-5;       // share of the loss that is not worth another round
+constexpr double kWorthSlopes = 1e-3;  // share of the loss that old slopes must still gain
 
-std::vector<std::vector<double>> slopes_at(Residuals& model, const std::vector<double>& x, const std::vector<double>& residuals) {
+std::vector<std::vector<double>> slopes_at(Residuals& model, const std::vector<double>& x,
+                                           const std::vector<double>& residuals) {
   std::vector<std::vector<double>> slopes;
   slopes.reserve(x.size());
   for (std::size_t c = 0; c < x.size(); ++c) {
@@ -84,7 +86,8 @@ std::vector<double> inverse_diagonal(const std::vector<double>& a) {
   return diagonal;
 }
 
-double least_squares_loss(const LeastSquares& problem, const std::vector<double>& x, const std::vector<double>& residuals) {
+double least_squares_loss(const LeastSquares& problem, const std::vector<double>& x,
+                          const std::vector<double>& residuals) {
   double loss = 0;
   for (std::size_t i = 0; i < residuals.size(); ++i) {
     const double far = residuals[i] / problem.scale;
@@ -98,18 +101,23 @@ double least_squares_loss(const LeastSquares& problem, const std::vector<double>
 }
 
 LeastSquaresFit least_squares(const LeastSquares& problem, Residuals& model, const std::vector<double>& start) {
-  LeastSquaresFit fit;
-  fit.x = start;
-  fit.residuals = model.at(start);
+  LeastSquaresFit from;
+  from.x = start;
+  from.residuals = model.at(start);
+  from.slopes = slopes_at(model, start, from.residuals);
+  return least_squares(problem, model, std::move(from));
+}
+
+LeastSquaresFit least_squares(const LeastSquares& problem, Residuals& model, LeastSquaresFit fit) {
+  const std::size_t n = fit.x.size();
   fit.loss = least_squares_loss(problem, fit.x, fit.residuals);
-  fit.slopes = slopes_at(model, fit.x, fit.residuals);
-  const std::size_t n = start.size();
   double damping = 1e-2;
-  for (bool is_worth_it = true; is_worth_it && fit.rounds < kMostRounds; ++fit.rounds) {
+  bool is_fresh = true;  // slopes are those at x; they cost n evaluations, so old ones serve as long as they help
+  for (fit.rounds = 0; fit.rounds < kMostRounds; ++fit.rounds) {
     const Normal normal = normal_equations(problem, fit);
-    is_worth_it = false;
+    double gain = 0;
     // Where models have kinks a full step may climb: ever shorter ones, nearer to the steepest way, are tried.
-    for (int attempt = 0; attempt < 12; ++attempt, damping *= 4) {
+    for (int attempt = 0; attempt < (is_fresh ? 12 : 2) && gain <= 0; ++attempt, damping *= 4) {
       std::vector<double> damped = normal.matrix;
       for (std::size_t c = 0; c < n; ++c) damped[c * n + c] *= 1 + damping;
       const std::vector<double> move = solve_definite(std::move(damped), normal.right);
@@ -118,14 +126,15 @@ LeastSquaresFit least_squares(const LeastSquares& problem, Residuals& model, con
       std::vector<double> residuals = model.at(x);
       const double loss = least_squares_loss(problem, x, residuals);
       if (!(loss < fit.loss)) continue;
-      is_worth_it = fit.loss - loss > kEnough * fit.loss;
+      gain = fit.loss - loss;
       fit.x = std::move(x);
       fit.residuals = std::move(residuals);
       fit.loss = loss;
-      fit.slopes = slopes_at(model, fit.x, fit.residuals);
-      damping = std::max(damping / 16, 1e-9);
-      break;
+      damping = std::max(damping / 64, 1e-9);
     }
+    if (is_fresh && gain <= kEnough * fit.loss) break;
+    is_fresh = gain <= kWorthSlopes * fit.loss;
+    if (is_fresh) fit.slopes = slopes_at(model, fit.x, fit.residuals);
   }
   fit.deviation = inverse_diagonal(normal_equations(problem, fit).matrix);
   for (double& d : fit.deviation) d = std::sqrt(d);

@@ -22,12 +22,13 @@ struct LeastSquares {
   std::vector<double> prior, spread;  // of each unknown; spread > 0
 };
 
-double least_squares_loss(const LeastSquares& problem, const std::vector<double>& x, const std::vector<double>& residuals);
+double least_squares_loss(const LeastSquares& problem, const std::vector<double>& x,
+                          const std::vector<double>& residuals);
 
 struct LeastSquaresFit {
   std::vector<double> x, residuals;
   std::vector<std::vector<double>> slopes;  // J at x, a list of all residuals for each unknown
-  std::vector<double> deviation;            // what x is known to: root of the diagonal of (Σ w·JᵀJ/(s² + r²) + 1/spread²)⁻¹
+  std::vector<double> deviation;  // what x is known to: root of the diagonal of (Σ w·JᵀJ/(s² + r²) + 1/spread²)⁻¹
   double loss = 0;
   int rounds = 0;
 };
@@ -36,8 +37,11 @@ struct LeastSquaresFit {
 //   (JᵀWJ + P)·(1 + damping on the diagonal)·dx = -JᵀW·r - P·(x - prior),  W = w/(s² + r²), P = 1/spread²
 // Slopes are differences over 1e-4, so unknowns should be of the order of 1: logarithms of constants are.
 // Source: Nocedal & Wright, Numerical Optimization, ch. 10. Valid: a start where residuals are finite; finds a minimum near it, not the
-// least of several. Kind: exact to 1e-6 of the loss. Test: tests/core/base/least_squares_test.cpp.
+// least of several. Kind: exact to 1e-5 of the loss. Test: tests/core/base/least_squares_test.cpp.
 LeastSquaresFit least_squares(const LeastSquares& problem, Residuals& residuals, const std::vector<double>& start);
+
+// The same from where another fit ended, with its residuals and slopes.
+LeastSquaresFit least_squares(const LeastSquares& problem, Residuals& residuals, LeastSquaresFit from);
 
 // A symmetric, positive definite matrix, row after row of n·n numbers.
 // x of A·x = b and the diagonal of A⁻¹, by elimination without pivots, which such a matrix does not need. Kind: exact.

@@ -1,7 +1,10 @@
 // Fits the constants of a step's time on published runs, all of them and with each source left out:
 //
-//   wireplan_fit_step RUNS.jsonl [--leave-one-out] [--only name,name...] [--markdown] [--directions] [--worst N]
+//   wireplan_fit_step RUNS.jsonl [--leave-one-out] [--only name,name...] [--without id,id...] [--markdown] [--directions]
+//                     [--worst N]
 //
+// --only fits these constants and keeps the others, --without predicts rows whose ids begin so without fitting them, --directions says
+// what each source alone would ask of the constants.
 // stdout: assets/measurements/efficiency.json with the fitted constants, to three digits; its source and date are left as they are.
 // stderr: the errors by source, what decides each constant, which constants in the file stay as they are.
 #include <algorithm>
@@ -11,6 +14,7 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/text/presets.hpp"
@@ -22,7 +26,7 @@ namespace {
 using namespace wireplan;
 
 struct Options {
-  std::string runs, only;
+  std::string runs, only, without;
   bool leave_one_out = false, markdown = false, directions = false;
   std::size_t worst = 0;
 };
@@ -35,17 +39,34 @@ int fail(const std::string& text) {
 std::string read_options(int argc, char** argv, Options& options) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
-    const bool wants_value = word == "--only" || word == "--worst";
+    const bool wants_value = word == "--only" || word == "--without" || word == "--worst";
     if (wants_value && i + 1 == argc) return std::string(word) + " needs a value";
-    if (word == "--leave-one-out") options.leave_one_out = true;
-    else if (word == "--markdown") options.markdown = true;
-    else if (word == "--directions") options.directions = true;
-    else if (word == "--only") options.only = argv[++i];
-    else if (word == "--worst") options.worst = static_cast<std::size_t>(std::strtoul(argv[++i], nullptr, 10));
-    else if (word.starts_with("--") || !options.runs.empty()) return "not understood: " + std::string(word);
-    else options.runs = word;
+    if (word == "--leave-one-out")
+      options.leave_one_out = true;
+    else if (word == "--markdown")
+      options.markdown = true;
+    else if (word == "--directions")
+      options.directions = true;
+    else if (word == "--only")
+      options.only = argv[++i];
+    else if (word == "--without")
+      options.without = argv[++i];
+    else if (word == "--worst")
+      options.worst = static_cast<std::size_t>(std::strtoul(argv[++i], nullptr, 10));
+    else if (word.starts_with("--") || !options.runs.empty())
+      return "not understood: " + std::string(word);
+    else
+      options.runs = word;
   }
   return options.runs.empty() ? "one file of runs is wanted" : "";
+}
+
+std::vector<std::string> names_of(const std::string& list) {
+  std::vector<std::string> names;
+  std::stringstream text(list);
+  for (std::string name; std::getline(text, name, ',');)
+    if (!name.empty()) names.push_back(name);
+  return names;
 }
 
 // The constants to fit: all that have a spread, or those named.
@@ -55,8 +76,7 @@ std::string chosen(const std::string& only, std::vector<const StepConstant*>& ou
       if (c.spread > 0) out.push_back(&c);
     return "";
   }
-  std::stringstream names(only);
-  for (std::string name; std::getline(names, name, ',');) {
+  for (const std::string& name : names_of(only)) {
     const auto& all = step_constants();
     const auto found = std::find_if(all.begin(), all.end(), [&](const StepConstant& c) { return c.name == name; });
     if (found == all.end()) return "no such constant: " + name;
@@ -71,15 +91,17 @@ std::string not_in_table(const Json& document) {
   std::string names;
   for (auto it = document.begin(); it != document.end(); ++it) {
     const auto& all = step_constants();
-    if (it->is_number() && std::none_of(all.begin(), all.end(), [&](const StepConstant& c) { return c.name == it.key(); })) names += ' ' + it.key();
+    if (it->is_number() &&
+        std::none_of(all.begin(), all.end(), [&](const StepConstant& c) { return c.name == it.key(); }))
+      names += ' ' + it.key();
   }
   return names;
 }
 
-std::vector<double> left_out_residuals(StepRows& rows, const std::vector<double>& start) {
+std::vector<double> left_out_residuals(StepRows& rows, const LeastSquaresFit& all) {
   std::vector<double> left(rows.size(), 0);
   for (std::size_t s = 0; s < rows.sources().size(); ++s) {
-    const LeastSquaresFit without = least_squares(rows.problem_without(s), rows, start);
+    const LeastSquaresFit without = rows.refit(StepRows::Rows::without, s, all);
     for (std::size_t i = 0; i < rows.size(); ++i)
       if (rows.source_of(i) == s) left[i] = without.residuals[i];
   }
@@ -108,7 +130,7 @@ int main(int argc, char** argv) {
   const Accuracy measured = accuracy(std::move(runs.value()), known.value());
   if (measured.timed.empty()) return fail("no run with a time or a rate in " + options.runs);
 
-  StepRows rows(measured, known.value(), constants);
+  StepRows rows(measured, known.value(), constants, names_of(options.without));
   const LeastSquares problem = rows.problem();
   const std::vector<double> start(constants.size(), 0);
   const LeastSquaresFit fit = least_squares(problem, rows, start);
@@ -116,13 +138,15 @@ int main(int argc, char** argv) {
   StepErrors errors;
   errors.before = rows.at(start);
   errors.fitted = rows.at(rows.at_three_digits(fit.x));
-  if (options.leave_one_out) errors.left_out = left_out_residuals(rows, fit.x);
+  if (options.leave_one_out) errors.left_out = left_out_residuals(rows, fit);
 
   const std::string unknown = not_in_table(document.value());
   std::fprintf(stderr, "%s\n%s", source_table(rows, errors).c_str(), constants_table(rows, problem, fit).c_str());
-  std::fprintf(stderr, "%zu rows, %zu runs skipped, %d rounds, loss %.2f\n", rows.size(), measured.runs.skipped.size(), fit.rounds, fit.loss);
-  if (!unknown.empty()) std::fprintf(stderr, "not in tools/fit/step_constants.cpp, left as they are:%s\n", unknown.c_str());
-  if (options.directions) std::fprintf(stderr, "\n%s", directions_table(rows, fit).c_str());
+  std::fprintf(stderr, "%zu rows, %zu runs skipped, %d rounds, loss %.2f\n", rows.size(), measured.runs.skipped.size(),
+               fit.rounds, fit.loss);
+  if (!unknown.empty())
+    std::fprintf(stderr, "not in tools/fit/step_constants.cpp, left as they are:%s\n", unknown.c_str());
+  if (options.directions) std::fprintf(stderr, "\n%s", directions_table(rows, problem, fit).c_str());
   if (options.worst > 0) std::fprintf(stderr, "\n%s", worst_rows(rows, errors, options.worst).c_str());
   if (options.markdown) std::fprintf(stderr, "\n%s", source_markdown(rows, errors).c_str());
 

@@ -65,7 +65,8 @@ double three_digits(double value) {
   return std::strtod(text, nullptr);
 }
 
-Json write_step_constants(Json document, const EfficiencyConstants& fitted, const std::vector<const StepConstant*>& changed) {
+Json write_step_constants(Json document, const EfficiencyConstants& fitted,
+                          const std::vector<const StepConstant*>& changed) {
   for (const StepConstant* c : changed) document[std::string(c->name)] = number(three_digits(fitted.*(c->member)));
   return document;
 }

@@ -13,7 +13,7 @@
 namespace wireplan {
 namespace {
 
-// A constant that is known no better than before, in units of its prior's spread.
+// From here on a constant is known hardly better than its prior says.
 constexpr double kUndecided = 0.9;
 
 #if defined(__GNUC__)
@@ -28,7 +28,9 @@ void append(std::string& out, const char* form, ...) {
   out += text;
 }
 
-struct Summary { double median = 0, p90 = 0, worst = 0, bias = 0; };  // percent
+struct Summary {
+  double median = 0, p90 = 0, worst = 0, bias = 0;
+};  // percent
 
 Summary summary_of(const std::vector<double>& residuals) {
   std::vector<double> errors, sizes;
@@ -53,7 +55,8 @@ void append_summary(std::string& out, const std::vector<double>& residuals) {
 
 double median_of_sources(const StepRows& rows, const std::vector<double>& residuals) {
   std::vector<double> medians;
-  for (std::size_t s = 0; s < rows.sources().size(); ++s) medians.push_back(summary_of(of_source(rows, residuals, s)).median);
+  for (std::size_t s = 0; s < rows.sources().size(); ++s)
+    medians.push_back(summary_of(of_source(rows, residuals, s)).median);
   return quantile(medians, 0.5);
 }
 
@@ -72,8 +75,11 @@ void append_ranking(std::string& out, const char* what, const StepRows& rows, co
     correlation += *g.spearman;
   }
   const double n = static_cast<double>(groups.size()), ordered = static_cast<double>(correlations.size());
-  append(out, "ranking, %-8s %zu groups, mean regret %.2f %%, worst %.1f %%, within 2 %%: %.0f %%; Spearman of %zu groups: mean %.2f, median %.2f\n", what, groups.size(),
-         100 * regret / n, 100 * worst, 100 * good / n, correlations.size(), ordered > 0 ? correlation / ordered : 0, quantile(correlations, 0.5));
+  append(out,
+         "ranking, %-8s %zu groups, mean regret %.2f %%, worst %.1f %%, within 2 %%: %.0f %%; Spearman of %zu groups: "
+         "mean %.2f, median %.2f\n",
+         what, groups.size(), 100 * regret / n, 100 * worst, 100 * good / n, correlations.size(),
+         ordered > 0 ? correlation / ordered : 0, quantile(correlations, 0.5));
 }
 
 }  // namespace
@@ -95,7 +101,8 @@ std::string source_table(const StepRows& rows, const StepErrors& errors) {
   };
   for (std::size_t s = 0; s < rows.sources().size(); ++s) line(rows.sources()[s], s);
   line("all rows", std::nullopt);
-  append(out, "%-17s |%6.1f%20s|%6.1f", "median of sources", median_of_sources(rows, errors.before), "", median_of_sources(rows, errors.fitted));
+  append(out, "%-17s |%6.1f%20s|%6.1f", "median of sources", median_of_sources(rows, errors.before), "",
+         median_of_sources(rows, errors.fitted));
   if (has_left_out) append(out, "%20s|%6.1f", "", median_of_sources(rows, errors.left_out));
   out += '\n';
   append_ranking(out, "as it is", rows, errors.before);
@@ -106,11 +113,13 @@ std::string source_table(const StepRows& rows, const StepErrors& errors) {
 
 std::string source_markdown(const StepRows& rows, const StepErrors& errors) {
   const bool has_left_out = !errors.left_out.empty();
-  std::string out = has_left_out ? "| source | rows | in sample | left out | leans, left out |\n|---|---|---|---|---|\n" : "| source | rows | in sample | leans |\n|---|---|---|---|\n";
+  std::string out = has_left_out ? "| source | rows | in sample | left out | leans, left out |\n|---|---|---|---|---|\n"
+                                 : "| source | rows | in sample | leans |\n|---|---|---|---|\n";
   const auto line = [&](const std::string& name, std::optional<std::size_t> source) {
     const auto of = [&](const std::vector<double>& r) { return summary_of(source ? of_source(rows, r, *source) : r); };
     const Summary in = of(errors.fitted), out_of = has_left_out ? of(errors.left_out) : in;
-    append(out, "| %s | %zu | %.1f / %.1f / %.0f %% |", name.c_str(), source ? of_source(rows, errors.fitted, *source).size() : errors.fitted.size(), in.median, in.p90, in.worst);
+    append(out, "| %s | %zu | %.1f / %.1f / %.0f %% |", name.c_str(),
+           source ? of_source(rows, errors.fitted, *source).size() : errors.fitted.size(), in.median, in.p90, in.worst);
     if (has_left_out) append(out, " %.1f / %.1f / %.0f %% |", out_of.median, out_of.p90, out_of.worst);
     append(out, " %+.1f |\n", out_of.bias);
   };
@@ -122,61 +131,81 @@ std::string source_markdown(const StepRows& rows, const StepErrors& errors) {
 }
 
 std::string constants_table(const StepRows& rows, const LeastSquares& problem, const LeastSquaresFit& fit) {
-  std::string out = "constant                        prior   spread     before     fitted  known  sens.  decided by (share)\n";
+  std::string out =
+      "constant                        prior   spread     before     fitted  known  sens.  decided by (share)\n";
   const std::vector<double> start(fit.x.size(), 0);
-  const EfficiencyConstants before = rows.constants_at(start), after = rows.constants_at(fit.x), prior = rows.constants_at(problem.prior);
+  const EfficiencyConstants before = rows.constants_at(start), after = rows.constants_at(fit.x),
+                            prior = rows.constants_at(problem.prior);
   for (std::size_t c = 0; c < fit.x.size(); ++c) {
     const StepConstant& constant = *rows.fitted()[c];
     double sensitivity = 0, all = 0;
     std::vector<double> shares(rows.sources().size(), 0);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const double slope = fit.slopes[c][i];
-      const double information = problem.weights[i] * slope * slope / (problem.scale * problem.scale + fit.residuals[i] * fit.residuals[i]);
+      const double information =
+          problem.weights[i] * slope * slope / (problem.scale * problem.scale + fit.residuals[i] * fit.residuals[i]);
       sensitivity += std::fabs(slope) / static_cast<double>(rows.size());
       shares[rows.source_of(i)] += information;
       all += information;
     }
     // `known`: what the constant is known to, given all others, in units of what it was known to before.
     const double known = fit.deviation[c] / problem.spread[c];
-    append(out, "%-28s %10.4g  ±%3.0f %% %10.4g %10.4g  %5.2f  %5.3f ", std::string(constant.name).c_str(), prior.*(constant.member), 100 * problem.spread[c], before.*(constant.member),
-           after.*(constant.member), known, sensitivity);
+    append(out, "%-28s %10.4g  ±%3.0f %% %10.4g %10.4g  %5.2f  %5.3f ", std::string(constant.name).c_str(),
+           prior.*(constant.member), 100 * problem.spread[c], before.*(constant.member), after.*(constant.member),
+           known, sensitivity);
     for (int shown = 0; shown < 3 && all > 0; ++shown) {
       const auto most = std::max_element(shares.begin(), shares.end());
       if (*most < 0.1 * all) break;
-      append(out, " %s %.0f %%", rows.sources()[static_cast<std::size_t>(most - shares.begin())].c_str(), 100 * *most / all);
+      append(out, " %s %.0f %%", rows.sources()[static_cast<std::size_t>(most - shares.begin())].c_str(),
+             100 * *most / all);
       *most = 0;
     }
-    if (known > kUndecided) out += sensitivity > 0 ? "  NO ROW DECIDES IT" : "  NO ROW KNOWS IT";
+    if (sensitivity == 0)
+      out += " <- no row depends on it";
+    else if (known > kUndecided)
+      out += " <- no row decides it";
     out += '\n';
   }
   return out;
 }
 
-std::string directions_table(StepRows& rows, const LeastSquaresFit& fit) {
-  std::string out = "source       rows   bias   med.   90% | alone:  med.   90% | one constant: change, share of the squared error it takes away\n";
+std::string directions_table(StepRows& rows, const LeastSquares& problem, const LeastSquaresFit& fit) {
+  constexpr double kMostChange = 2.302585;  // ln 10: slopes do not carry farther, and rarely that far
+  struct Wish {
+    std::size_t constant = 0;
+    double change = 0, gain = 0;
+  };
+  std::string out =
+      "source       rows   bias   med.   90% | alone:  med.   90% | one constant: change, share of the squared error "
+      "it takes away\n";
   std::vector<std::size_t> order(rows.sources().size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  const auto median = [&](std::size_t s) { return summary_of(of_source(rows, fit.residuals, s)).p90; };
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return median(a) > median(b); });
+  const auto p90 = [&](std::size_t s) { return summary_of(of_source(rows, fit.residuals, s)).p90; };
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return p90(a) != p90(b) ? p90(a) > p90(b) : a < b; });
   for (const std::size_t s : order) {
-    const LeastSquares own = rows.problem_of(s);
-    const Summary at = summary_of(of_source(rows, fit.residuals, s)), alone = summary_of(of_source(rows, least_squares(own, rows, fit.x).residuals, s));
-    append(out, "%-12s %4zu %+6.1f %6.1f %5.1f |        %5.1f %5.1f |", rows.sources()[s].c_str(), of_source(rows, fit.residuals, s).size(), at.bias, at.median, at.p90, alone.median, alone.p90);
-    struct Wish { std::size_t constant = 0; double change = 0, gain = 0; };
+    const std::vector<double> own = of_source(rows, fit.residuals, s);
+    const Summary at = summary_of(own),
+                  alone = summary_of(of_source(rows, rows.refit(StepRows::Rows::alone, s, fit).residuals, s));
+    append(out, "%-12s %4zu %+6.1f %6.1f %5.1f |        %5.1f %5.1f |", rows.sources()[s].c_str(), own.size(), at.bias,
+           at.median, at.p90, alone.median, alone.p90);
     std::vector<Wish> wishes;
     for (std::size_t c = 0; c < fit.x.size(); ++c) {
-      double rr = 0, jr = 0, jj = 0;
+      double rr = 0, jr = 0, jj = 0;  // Σ w·r², Σ w·J·r, Σ w·J²
       for (std::size_t i = 0; i < rows.size(); ++i) {
-        const double r = fit.residuals[i], w = own.weights[i] / (own.scale * own.scale + r * r), slope = fit.slopes[c][i];
+        if (rows.source_of(i) != s) continue;
+        const double r = fit.residuals[i], w = 1 / (problem.scale * problem.scale + r * r), slope = fit.slopes[c][i];
         rr += w * r * r;
         jr += w * slope * r;
         jj += w * slope * slope;
       }
-      if (jj > 0 && rr > 0) wishes.push_back({c, -jr / jj, jr * jr / (jj * rr)});
+      if (jj <= 0 || rr <= 0) continue;
+      const double change = std::clamp(-jr / jj, -kMostChange, kMostChange);
+      wishes.push_back({c, change, -(2 * change * jr + change * change * jj) / rr});
     }
-    std::stable_sort(wishes.begin(), wishes.end(), [](const Wish& a, const Wish& b) { return a.gain > b.gain; });
+    std::sort(wishes.begin(), wishes.end(), [](const Wish& a, const Wish& b) { return a.gain != b.gain ? a.gain > b.gain : a.constant < b.constant; });
     for (std::size_t i = 0; i < wishes.size() && i < 5; ++i)
-      append(out, " %s x%.2f (%.0f %%)%s", std::string(rows.fitted()[wishes[i].constant]->name).c_str(), exponential(std::clamp(wishes[i].change, -5.0, 5.0)), 100 * wishes[i].gain, i < 4 ? "," : "");
+      append(out, " %s x%.2f (%.0f %%)", std::string(rows.fitted()[wishes[i].constant]->name).c_str(),
+             exponential(wishes[i].change), 100 * wishes[i].gain);
     out += '\n';
   }
   return out;
@@ -186,7 +215,7 @@ std::string worst_rows(const StepRows& rows, const StepErrors& errors, std::size
   std::vector<std::size_t> order(rows.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   const auto size = [&](std::size_t i) { return std::fabs(exponential(errors.fitted[i]) - 1); };
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return size(a) > size(b); });
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return size(a) != size(b) ? size(a) > size(b) : a < b; });
   std::string out = "row            as it is  in sample  left out\n";
   for (std::size_t i = 0; i < order.size() && i < count; ++i) {
     const auto percent = [&](const std::vector<double>& r) { return 100 * (exponential(r[order[i]]) - 1); };

@@ -27,8 +27,8 @@ std::string source_markdown(const StepRows& rows, const StepErrors& errors);
 std::string constants_table(const StepRows& rows, const LeastSquares& problem, const LeastSquaresFit& fit);
 
 // Of each source, worst first: what it reaches when it is fitted alone, and the constants that alone would take most of its error
-// away, with the change it asks of them. What no constant takes away is missing in the form of the model.
-std::string directions_table(StepRows& rows, const LeastSquaresFit& fit);
+// away, with the change it asks of them (at most a factor of 10). What no constant takes away is missing in the form of the model.
+std::string directions_table(StepRows& rows, const LeastSquares& problem, const LeastSquaresFit& fit);
 
 // The rows farthest off, with both errors.
 std::string worst_rows(const StepRows& rows, const StepErrors& errors, std::size_t count);

@@ -14,7 +14,8 @@ constexpr double kScatter = 0.1;
 
 }  // namespace
 
-StepRows::StepRows(const Accuracy& accuracy, const Constants& constants, std::vector<const StepConstant*> fitted)
+StepRows::StepRows(const Accuracy& accuracy, const Constants& constants, std::vector<const StepConstant*> fitted,
+                   const std::vector<std::string>& without)
     : accuracy_(accuracy), start_(constants.efficiency), fitted_(std::move(fitted)) {
   rows_.reserve(accuracy.timed.size());
   for (const TimedRun& t : accuracy.timed) {
@@ -25,8 +26,12 @@ StepRows::StepRows(const Accuracy& accuracy, const Constants& constants, std::ve
     const auto index = static_cast<std::size_t>(source - sources_.begin());
     if (source == sources_.end()) sources_.push_back(name);
     std::vector<StageParameters> stages = stage_parameters(p.model, p.parallel);
-    std::vector<StageParameters> trained = p.training.lora ? stage_adapters(p.model, *p.training.lora, p.parallel) : stages;
-    rows_.push_back({t.run, index, t.measured, prepare(p.cluster, constants.links), std::move(stages), std::move(trained), sequence_work(p)});
+    std::vector<StageParameters> trained =
+        p.training.lora ? stage_adapters(p.model, *p.training.lora, p.parallel) : stages;
+    const bool is_fitted = std::none_of(without.begin(), without.end(),
+                                        [&](const std::string& start) { return run.id.starts_with(start); });
+    rows_.push_back({t.run, index, is_fitted, t.measured, prepare(p.cluster, constants.links), std::move(stages),
+                     std::move(trained), sequence_work(p)});
   }
 }
 
@@ -39,15 +44,23 @@ EfficiencyConstants StepRows::constants_at(const std::vector<double>& x) const {
 std::vector<double> StepRows::at_three_digits(const std::vector<double>& x) const {
   const EfficiencyConstants k = constants_at(x);
   std::vector<double> rounded;
-  for (const StepConstant* c : fitted_) rounded.push_back(natural_log(three_digits(k.*(c->member)) / start_.*(c->member)));
+  for (const StepConstant* c : fitted_)
+    rounded.push_back(natural_log(three_digits(k.*(c->member)) / start_.*(c->member)));
   return rounded;
 }
 
 std::vector<double> StepRows::residuals(const EfficiencyConstants& k) const {
   std::vector<double> residuals;
   residuals.reserve(rows_.size());
-  for (const Row& row : rows_) {
-    const double predicted = step_cost(*accuracy_.runs.runs[row.run].plan, row.cluster, row.stages, row.trained, row.work, k).time.value.value;
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    if (!weights_.empty() && weights_[i] == 0) {
+      residuals.push_back(0);
+      continue;
+    }
+    const Row& row = rows_[i];
+    const double predicted =
+        step_cost(*accuracy_.runs.runs[row.run].plan, row.cluster, row.stages, row.trained, row.work, k)
+            .time.value.value;
     residuals.push_back(predicted > 0 ? natural_log(predicted / row.measured) : 0);
   }
   return residuals;
@@ -57,10 +70,11 @@ std::vector<double> StepRows::at(const std::vector<double>& x) { return residual
 
 LeastSquares StepRows::problem() const {
   std::vector<double> rows(sources_.size(), 0);
-  for (const Row& row : rows_) rows[row.source] += 1;
+  for (const Row& row : rows_) rows[row.source] += row.is_fitted ? 1 : 0;
   LeastSquares problem;
   problem.scale = kScatter;
-  for (const Row& row : rows_) problem.weights.push_back(1 / std::sqrt(std::sqrt(rows[row.source])));
+  for (const Row& row : rows_)
+    problem.weights.push_back(row.is_fitted ? 1 / std::sqrt(std::sqrt(rows[row.source])) : 0);
   for (const StepConstant* c : fitted_) {
     problem.prior.push_back(c->prior > 0 ? natural_log(c->prior / start_.*(c->member)) : 0);
     problem.spread.push_back(c->spread);
@@ -68,23 +82,21 @@ LeastSquares StepRows::problem() const {
   return problem;
 }
 
-LeastSquares StepRows::problem_without(std::size_t source) const {
-  LeastSquares left = problem();
+LeastSquaresFit StepRows::refit(Rows which, std::size_t source, LeastSquaresFit from) {
+  LeastSquares some = problem();
   for (std::size_t i = 0; i < rows_.size(); ++i)
-    if (rows_[i].source == source) left.weights[i] = 0;
-  return left;
-}
-
-LeastSquares StepRows::problem_of(std::size_t source) const {
-  LeastSquares alone = problem();
-  for (std::size_t i = 0; i < rows_.size(); ++i)
-    if (rows_[i].source != source) alone.weights[i] = 0;
-  return alone;
+    if ((rows_[i].source == source) == (which == Rows::without)) some.weights[i] = 0;
+  weights_ = some.weights;
+  LeastSquaresFit fit = least_squares(some, *this, std::move(from));
+  weights_.clear();
+  fit.residuals = at(fit.x);
+  return fit;
 }
 
 std::vector<RankingGroup> StepRows::ranking(const std::vector<double>& residuals) const {
   std::vector<TimedRun> timed;
-  for (std::size_t i = 0; i < rows_.size(); ++i) timed.push_back({rows_[i].run, rows_[i].measured * exponential(residuals[i]), rows_[i].measured});
+  for (std::size_t i = 0; i < rows_.size(); ++i)
+    timed.push_back({rows_[i].run, rows_[i].measured * exponential(residuals[i]), rows_[i].measured});
   return layout_ranking(accuracy_.runs, timed);
 }
 

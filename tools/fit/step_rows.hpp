@@ -15,9 +15,11 @@ namespace wireplan {
 // Residuals: ln(predicted / measured) seconds, of x = ln(constant / its value in the file).
 class StepRows final : public Residuals {
  public:
-  StepRows(const Accuracy& accuracy, const Constants& constants, std::vector<const StepConstant*> fitted);
+  // `without`: what the ids of rows begin with that are predicted but not fitted.
+  StepRows(const Accuracy& accuracy, const Constants& constants, std::vector<const StepConstant*> fitted,
+           const std::vector<std::string>& without = {});
 
-  std::vector<double> at(const std::vector<double>& x) override;
+  std::vector<double> at(const std::vector<double>& x) override;      // 0 for rows that are left out
   std::vector<double> residuals(const EfficiencyConstants& k) const;  // with these constants
   EfficiencyConstants constants_at(const std::vector<double>& x) const;
   std::vector<double> at_three_digits(const std::vector<double>& x) const;  // x of the constants as they are written
@@ -25,8 +27,10 @@ class StepRows final : public Residuals {
   // Of the problem: Cauchy's loss at 10 %, what sound rows of one source scatter; rows weigh n^-¼, n of their source, so that a source of
   // 80 rows counts eight times as much as one of 5, not sixteen times.
   LeastSquares problem() const;
-  LeastSquares problem_without(std::size_t source) const;
-  LeastSquares problem_of(std::size_t source) const;
+
+  // A fit goes on from `from` with all sources but one, or with that one alone: only its rows are worked out. Residuals are those of all rows.
+  enum class Rows : unsigned char { without, alone };
+  LeastSquaresFit refit(Rows which, std::size_t source, LeastSquaresFit from);
 
   std::size_t size() const { return rows_.size(); }
   std::size_t source_of(std::size_t row) const { return rows_[row].source; }
@@ -38,6 +42,7 @@ class StepRows final : public Residuals {
  private:
   struct Row {
     std::size_t run = 0, source = 0;
+    bool is_fitted = true;
     double measured = 0;
     PreparedCluster cluster;
     std::vector<StageParameters> stages, trained;
@@ -49,6 +54,7 @@ class StepRows final : public Residuals {
   std::vector<const StepConstant*> fitted_;
   std::vector<std::string> sources_;
   std::vector<Row> rows_;
+  std::vector<double> weights_;  // of a refit; empty: all rows count
 };
 
 }  // namespace wireplan

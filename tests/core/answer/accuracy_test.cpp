@@ -139,6 +139,16 @@ TEST_CASE("ranking: layouts of one sweep, whatever was measured of time") {
   CHECK(right.ranking[0].runs == 2);
   CHECK(right.ranking[0].spearman == 1);
   CHECK(right.ranking[0].regret == 0);
+  REQUIRE(right.timed.size() == 3);
+  CHECK(right.timed[1].run == 1);
+  CHECK(right.timed[1].predicted == x.step.time.value.value);
+  CHECK(right.timed[1].measured == Approx(x.step.time.value.value));  // a rate as predicted goes with the seconds predicted
+  CHECK(right.timed[2].measured == 1);
+  // Other predictions of the same runs: tensor in half the time of fsdp.
+  const std::vector<RankingGroup> turned = layout_ranking(right.runs, {{0, 2, f.step.time.value.value}, {1, 1, x.step.time.value.value}});
+  REQUIRE(turned.size() == 1);
+  CHECK(turned[0].spearman == -1);
+  CHECK(turned[0].regret == Approx(x.step.time.value / f.step.time.value - 1));
   // The other way round: what was predicted slower ran twice as fast as fsdp.
   const double rate = 2 * f.step.tokens_per_s_per_gpu;
   const Accuracy wrong = accuracy_of({a, run_of("b", tensor, {{Metric::tokens_per_s_per_gpu, rate}})});

@@ -34,7 +34,8 @@ struct Same final : Residuals {
 };
 
 LeastSquares nearly_free(std::size_t residuals, std::size_t unknowns, double scale) {
-  return {std::vector<double>(residuals, 1), scale, std::vector<double>(unknowns, 0), std::vector<double>(unknowns, 1e6)};
+  return {std::vector<double>(residuals, 1), scale, std::vector<double>(unknowns, 0),
+          std::vector<double>(unknowns, 1e6)};
 }
 
 }  // namespace
@@ -84,9 +85,9 @@ TEST_CASE("a weight of zero leaves a residual out") {
 TEST_CASE("a prior counts as one more measurement of its spread") {
   Same values;
   LeastSquares problem = nearly_free(3, 1, 1);
-  problem.scale = 100;                // residuals far below it: w·r²/(2·100²)
-  problem.weights = {1e4, 1e4, 0};    // so each is ½·r²
-  problem.spread = {0.5};             // ½·(x/0.5)² counts as four
+  problem.scale = 100;              // residuals far below it: w·r²/(2·100²)
+  problem.weights = {1e4, 1e4, 0};  // so each is ½·r²
+  problem.spread = {0.5};           // ½·(x/0.5)² counts as four
   problem.prior = {7};
   const LeastSquaresFit fit = least_squares(problem, values, {7});
   CHECK(fit.x[0] == Approx((1 + 1 + 4 * 7) / 6.0).margin(0.01));
