@@ -46,7 +46,6 @@ struct EfficiencyConstants {
   double host_with_graphs = 0;        // share of the first that is left with CUDA graphs
   double host_link_bytes_per_s = 0;   // offload copies over PCIe
   double tensor_exposed = 0, tensor_overlapped = 0;      // share of tensor-parallel communication that shows
-  double pipeline_exposed = 0, pipeline_overlapped = 0;  // the same of hops between stages in steady state
   double overlap_slowdown = 0;        // γ: what compute loses of the time communication runs beside it
   double straggler = 0;               // per standard deviation over ranks
   double scale = 0;                   // per doubling of nodes

@@ -86,16 +86,23 @@ std::vector<StagePass> stage_passes(const StepCost& cost, bool on_this_wiring) {
   return passes;
 }
 
-StepCost step_cost(const Plan& p, const PreparedCluster& cluster, const std::vector<StageParameters>& stages, const std::vector<StageParameters>& trained,
-                   const SequenceWork& work, const EfficiencyConstants& k) {
-  StepCost cost;
+void compute_stages(const Plan& p, const std::vector<StageParameters>& stages, const std::vector<StageParameters>& trained, const SequenceWork& work,
+                    const EfficiencyConstants& k, StepCost& cost) {
+  cost.stages.clear();
   cost.stages.reserve(stages.size());
+  cost.optimizer = {};
   const ComputeRates rates = compute_rates(p, k);
   for (std::size_t i = 0; i < stages.size(); ++i) {
     const bool has_head = p.model.opaque ? i + 1 == stages.size() : stage_layers(p.model, p.parallel, static_cast<Count>(i)).heads > 0;
     cost.stages.push_back(stage_compute(p, work, rates, static_cast<Count>(i), stages[i], trained[i].total(), has_head, k));
     cost.optimizer = std::max(cost.optimizer, cost.stages.back().optimizer);
   }
+}
+
+StepCost step_cost(const Plan& p, const PreparedCluster& cluster, const std::vector<StageParameters>& stages, const std::vector<StageParameters>& trained,
+                   const SequenceWork& work, const EfficiencyConstants& k) {
+  StepCost cost;
+  compute_stages(p, stages, trained, work, k, cost);
 
   // Messages of one group kind share one ring.
   std::vector<std::pair<GroupKind, std::pair<RingOnWiring, GroupShape>>> rings;

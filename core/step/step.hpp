@@ -60,6 +60,10 @@ struct StepCost {
 StepCost step_cost(const Plan& plan, const PreparedCluster& cluster, const std::vector<StageParameters>& stages, const std::vector<StageParameters>& trained,
                    const SequenceWork& work, const EfficiencyConstants& efficiency);
 
+// Its first part: `stages` and `optimizer` alone. With settle() after it, a step at other constants whose messages are known.
+void compute_stages(const Plan& plan, const std::vector<StageParameters>& stages, const std::vector<StageParameters>& trained, const SequenceWork& work,
+                    const EfficiencyConstants& efficiency, StepCost& cost);
+
 // The ring of a group on the plan's wiring, as its framework uses it. DeepSpeed's data-parallel traffic between nodes keeps to one NIC of a node in
 // every published run across nodes that was found: ZeRO-3 over 8 × 200 Gbit/s InfiniBand moved what one of the eight carries, ZeRO-1 over 4 × 100 Gbit/s
 // Omni-Path what one of the four does [published-runs]. Why is not known; the low end of such a time's band is that of all NICs.

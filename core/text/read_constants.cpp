@@ -257,8 +257,6 @@ EfficiencyConstants read_efficiency_constants(Reader& r) {
                    {"loss_logits_fp32", k.loss_logits_fp32},
                    {"loss_fused", k.loss_fused},
                    {"loss_chunked", k.loss_chunked},
-                   {"pipeline_exposed", k.pipeline_exposed},
-                   {"pipeline_overlapped", k.pipeline_overlapped},
                    {"host_with_graphs", k.host_with_graphs},
                    {"host_per_micro_batch_s", k.host_per_micro_batch_s},
                    {"host_per_step_s", k.host_per_step_s},

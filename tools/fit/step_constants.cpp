@@ -18,12 +18,16 @@ const std::vector<StepConstant>& step_constants() {
       {"reference_w_per_tflops", &E::reference_w_per_tflops, 0, 0},          // of the data sheet
       {"reference_w_per_tflops_fp8", &E::reference_w_per_tflops_fp8, 0, 0},  // of the data sheet
       {"power_exponent", &E::power_exponent, 0.50, 0.25},
+      {"product_fill", &E::product_fill, 0, 0.25},
+      {"kernel_s", &E::kernel_s, 0, 0.25},
       {"volta", &E::volta, 0.85, 0.10},
       {"ceiling", &E::ceiling, 0, 0},  // no long product measured is above it
-      {"attention_matmul", &E::attention_matmul, 0.78, 0.12},
-      {"attention_exponential", &E::attention_exponential, 1.2, 0.30},
-      {"attention_backward", &E::attention_backward, 1.15, 0.12},
-      {"attention_overlapped", &E::attention_overlapped, 0.40, 0.30},
+      {"attention_matmul", &E::attention_matmul, 0, 0},            // of the published rates of kernels,
+      {"attention_first", &E::attention_first, 0, 0.15},           // which say less of version 1
+      {"attention_synchronous", &E::attention_synchronous, 0, 0},  // likewise
+      {"attention_exponential", &E::attention_exponential, 0, 0},
+      {"attention_backward", &E::attention_backward, 0, 0},
+      {"attention_overlapped", &E::attention_overlapped, 0, 0.30},
       {"memory", &E::memory, 0, 0.05},  // copies reach 0.80 to 0.92 on every part
       {"elementwise_eager", &E::elementwise_eager, 1.8, 0.30},
       {"elementwise_compiled", &E::elementwise_compiled, 1.2, 0.30},
@@ -48,9 +52,7 @@ const std::vector<StepConstant>& step_constants() {
       {"host_link_bytes_per_s", &E::host_link_bytes_per_s, 0, 0.25},
       {"tensor_exposed", &E::tensor_exposed, 1.0, 0.25},
       {"tensor_overlapped", &E::tensor_overlapped, 0.40, 0.30},
-      {"pipeline_exposed", &E::pipeline_exposed, 0, 0.25},
-      {"pipeline_overlapped", &E::pipeline_overlapped, 0, 0.25},
-      {"overlap_window", &E::overlap_window, 0, 0.25},
+      {"overlap_slowdown", &E::overlap_slowdown, 0.15, 0.50},
       {"straggler", &E::straggler, 0.010, 0.50},
       {"scale", &E::scale, 0, 0.25},
       {"band", &E::band, 0, 0},          // not of the time but of its errors

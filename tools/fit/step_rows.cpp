@@ -30,8 +30,9 @@ StepRows::StepRows(const Accuracy& accuracy, const Constants& constants, std::ve
         p.training.lora ? stage_adapters(p.model, *p.training.lora, p.parallel) : stages;
     const bool is_fitted = std::none_of(without.begin(), without.end(),
                                         [&](const std::string& start) { return run.id.starts_with(start); });
-    rows_.push_back({t.run, index, is_fitted, t.measured, prepare(p.cluster, constants.links), std::move(stages),
-                     std::move(trained), sequence_work(p)});
+    const SequenceWork work = sequence_work(p);
+    StepCost cost = step_cost(p, prepare(p.cluster, constants.links), stages, trained, work, start_);
+    rows_.push_back({t.run, index, is_fitted, t.measured, std::move(stages), std::move(trained), work, std::move(cost)});
   }
 }
 
@@ -49,7 +50,7 @@ std::vector<double> StepRows::at_three_digits(const std::vector<double>& x) cons
   return rounded;
 }
 
-std::vector<double> StepRows::residuals(const EfficiencyConstants& k) const {
+std::vector<double> StepRows::residuals(const EfficiencyConstants& k) {
   std::vector<double> residuals;
   residuals.reserve(rows_.size());
   for (std::size_t i = 0; i < rows_.size(); ++i) {
@@ -57,10 +58,11 @@ std::vector<double> StepRows::residuals(const EfficiencyConstants& k) const {
       residuals.push_back(0);
       continue;
     }
-    const Row& row = rows_[i];
-    const double predicted =
-        step_cost(*accuracy_.runs.runs[row.run].plan, row.cluster, row.stages, row.trained, row.work, k)
-            .time.value.value;
+    Row& row = rows_[i];
+    const Plan& p = *accuracy_.runs.runs[row.run].plan;
+    compute_stages(p, row.stages, row.trained, row.work, k, row.cost);
+    settle(p, k, row.cost);
+    const double predicted = row.cost.time.value.value;
     residuals.push_back(predicted > 0 ? natural_log(predicted / row.measured) : 0);
   }
   return residuals;

@@ -20,7 +20,7 @@ class StepRows final : public Residuals {
            const std::vector<std::string>& without = {});
 
   std::vector<double> at(const std::vector<double>& x) override;      // 0 for rows that are left out
-  std::vector<double> residuals(const EfficiencyConstants& k) const;  // with these constants
+  std::vector<double> residuals(const EfficiencyConstants& k);  // with these constants
   EfficiencyConstants constants_at(const std::vector<double>& x) const;
   std::vector<double> at_three_digits(const std::vector<double>& x) const;  // x of the constants as they are written
 
@@ -44,9 +44,9 @@ class StepRows final : public Residuals {
     std::size_t run = 0, source = 0;
     bool is_fitted = true;
     double measured = 0;
-    PreparedCluster cluster;
     std::vector<StageParameters> stages, trained;
     SequenceWork work;
+    StepCost cost;  // its messages do not depend on the constants
   };
 
   const Accuracy& accuracy_;
