@@ -123,8 +123,8 @@ void explain_times(const Plan& p, const Constants& k, const Estimate& e, Explain
   const PassPace& pace = c.paces[c.slowest];
   if (c.stages.size() == 1) out.add("step.bubble_s", "b", "0", {}, 0, "s", kCount, {"megatron21"});
   else
-    out.add("step.bubble_s", "b", "E + D - X - m·(F_l + B_l)",
-            {seconds_of("E", c.schedule, kEstimate, "the schedule simulated pass by pass, from the first to the last on any stage"), seconds_of("D", c.once, kEstimate, "communication before and after it, once per step"), term("X", s.exposed_communication, "all that shows of the rank's own communication", "exposed_communication_s"),
+    out.add("step.bubble_s", "b", "E + D - X - w - m·(F_l + B_l)",
+            {seconds_of("E", c.schedule, kEstimate, "the schedule simulated pass by pass, from the first to the last on any stage"), seconds_of("D", c.once, kEstimate, "communication before and after it, once per step"), term("X", s.exposed_communication, "all that shows of the rank's own communication", "exposed_communication_s"), seconds_of("w", c.waits_for_copies, kEstimate, "what passes wait for copies from the host"),
              count_of("m", m, "micro-batches per step"), seconds_of("F_l", pace.forward, kEstimate, "forward of one on the slowest stage with the host, no communication"), seconds_of("B_l", pace.backward, kEstimate, "its backward")},
             s.bubble.value, "s", kEstimate, {"megatron21", "zerobubble24"});
   out.add("step.optimizer_s", "o", "o", {seconds_of("o", s.optimizer, kEstimate, "reads and writes of states, gradients and weights at the reached memory bandwidth")}, s.optimizer.value, "s", kEstimate, fitted);
@@ -134,7 +134,7 @@ void explain_times(const Plan& p, const Constants& k, const Estimate& e, Explain
            seconds_of("F_l", pace.forward, kEstimate, "forward of one on the slowest stage where the host launches a layer in " + format_seconds(stage.layer.launch_forward)), seconds_of("B_l", pace.backward, kEstimate, "backward where it launches a layer in " + format_seconds(stage.layer.launch_backward)),
            seconds_of("F", c.forward, kEstimate, "forward with a host that never is late"), seconds_of("B", c.backward, kEstimate, "backward with such a host")},
           s.host.value, "s", kEstimate, fitted);
-  out.add("step.offload_s", "f", "D/R", {bytes_of("D", c.offload_bytes, kEstimate, "copied over PCIe per rank and step"), {"R", k.efficiency.host_link_bytes_per_s, "bytes/s", kEstimate, "rate of pinned copies", ""}}, s.offload.value, "s", kEstimate, fitted);
+  out.add("step.offload_s", "f", "D/R + w", {bytes_of("D", c.offload_bytes, kEstimate, "copied over PCIe per rank and step while nothing computes"), {"R", k.efficiency.host_link_bytes_per_s, "bytes/s", kEstimate, "rate of pinned copies", ""}, seconds_of("w", c.waits_for_copies, kEstimate, "what passes wait for copies of sharded parameters, which run ahead of the gathers")}, s.offload.value, "s", kEstimate, fitted);
   out.add("step.straggler_s", "z", "q·(C + X + b + o + h + f)", [&] { std::vector<ExplainedValue> v(parts.begin(), parts.end() - 1); v.push_back(factor_of("q", c.straggler_factor, kEstimate, "expected excess of the slowest of so many ranks")); return v; }(), s.straggler.value, "s", kEstimate, fitted);
   out.add("step.on_ideal_wiring_s", "T_0", "(1 + q)·(C + b_0 + o + h + f)", {factor_of("q", c.straggler_factor, kEstimate, "expected excess of the slowest rank"), parts[0], seconds_of("b_0", c.ideal_bubble, kEstimate, "bubble of the schedule on infinitely fast links"), parts[3], parts[4], parts[5]}, s.on_ideal_wiring.value, "s", kEstimate, own);
   const ExplainedValue ideal = term("T_0", s.on_ideal_wiring, "the same step on infinitely fast links", "on_ideal_wiring_s"), whole = seconds_of("T_v", s.time.value, kEstimate, "step time", "step.time_s"),

@@ -276,6 +276,10 @@ void add_layers(ComputeCost& cost, const Plan& p, const SequenceWork& work, cons
 
 }  // namespace
 
+double host_bytes_per_parameter(const Plan& p) { return p.training.lora ? std::min(2.0, element_bytes(p.training.lora->base_dtype)) : 2; }
+
+bool copies_ahead(const Plan& p) { return p.training.offload.parameters && shards_parameters(p.parallel.data_sharding); }
+
 SequenceWork sequence_work(const Plan& p) {
   const ForwardFlops forward = forward_flops(p.model, p.training.sequence_length);
   return {forward, recompute_flops(p.model, p.training, p.parallel, forward)};
@@ -328,17 +332,20 @@ ComputeCost stage_compute(const Plan& p, const SequenceWork& work, const Compute
       return ParameterTime{time_at(Bytes(bytes.gathered * held * used), rates.memory), time_at(Bytes(bytes.gradient * with_gradient * used), rates.memory)};
     };
     const double ends = stage.embedding + stage.head;
+    // Of a byte of parameters that live on the host.
+    const Seconds copied = copies_ahead(p) ? Bytes(used / static_cast<double>(shard_ranks(p))) / BytesPerSecond(k.host_link_bytes_per_s) : Seconds(0);
+    cost.layer.copy = copied * ((stage.total() - ends) * per_layer * host_bytes_per_parameter(p));
     add_layers(cost, p, work, rates, index, moe_share, parameter_time((stage.total() - ends) * per_layer, (is_frozen ? trained : trained - ends) * per_layer), k);
     if (stage.embedding > 0) {
       // Rows read and written; their gradients likewise.
       const Seconds rows = time_at(Bytes(elementwise_factor(p, k) * 4 * tokens_of_stream(p) * static_cast<double>(p.model.hidden_size)), rates.memory);
       const ParameterTime table = parameter_time(stage.embedding, is_frozen ? 0 : stage.embedding);
-      cost.first_end = {rows + table.gathers, rows + table.gathers + table.gradients, {}, {}};
+      cost.first_end = {rows + table.gathers, rows + table.gathers + table.gradients, {}, {}, copied * stage.embedding * 2.0};
     }
     if (is_last) {
       const ParameterTime matrix = parameter_time(stage.head, is_frozen ? 0 : stage.head);
       const Seconds weights = rates.head.weight_gradients + matrix.gradients;
-      cost.last_end = {rates.head.products + rates.head.elementwise_forward + matrix.gathers, rates.head.input_gradients + weights + rates.head.elementwise_backward + matrix.gathers, {}, {}};
+      cost.last_end = {rates.head.products + rates.head.elementwise_forward + matrix.gathers, rates.head.input_gradients + weights + rates.head.elementwise_backward + matrix.gathers, {}, {}, copied * stage.head * 2.0};
       cost.weight_gradient += weights;
     }
   }

@@ -59,7 +59,8 @@ struct EfficiencyConstants {
 double matrix_efficiency(const Gpu& gpu, DType type, double power_limit_w, const EfficiencyConstants& k);
 
 // GPU time of a piece of a stage's work on one micro-batch, and what the host needs to launch its kernels. Recomputation belongs to the backward.
-struct UnitTime { Seconds forward, backward, launch_forward, launch_backward; };
+// copy: from the host, of the rank's share of offloaded parameters, before each pass.
+struct UnitTime { Seconds forward, backward, launch_forward, launch_backward, copy; };
 
 // Seconds and counts of one micro-batch on one stage.
 struct ComputeCost {
@@ -93,6 +94,14 @@ struct ComputeRates {
   LayerTime dense, moe, head;
 };
 ComputeRates compute_rates(const Plan& plan, const EfficiencyConstants& k);
+
+// Bytes a parameter of a layer is copied in, where parameters live on the host: 2, of a frozen 4-bit weight half a byte and its share of a block's
+// scales: 0.5 + 4/64, halved again by nesting. [qlora23] §3
+double host_bytes_per_parameter(const Plan& plan);
+
+// Copies of offloaded parameters run ahead of the gathers on a stream of their own, as those do: where parameters are sharded.
+// Source: [pytorch-fsdp-notes], FlatParamHandle.pre_unshard and foreach_all_gather of its code; [deepspeed-zero], the fetches of its coordinator.
+bool copies_ahead(const Plan& plan);
 
 // `index`: the stage, first 0. `trained`: parameters of the stage that are trained on this rank. Valid after validate(plan) passed; a rate the preset does not
 // state counts as no time (the estimate warns).

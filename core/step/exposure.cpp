@@ -104,9 +104,9 @@ LayerWaits waits_in_layers(const Plan& p, const EfficiencyConstants& k, StepCost
 std::vector<PassUnits> pass_units(const Plan& p, const StepCost& cost, PassTraffic traffic) {
   const ComputeCost& stage = cost.stages[static_cast<std::size_t>(cost.busiest)];
   const bool is_forward = traffic == PassTraffic::forward || traffic == PassTraffic::first_forward;
-  PassUnits first{is_forward ? stage.first_end.forward : stage.first_end.backward, {}, {}, 1};
-  PassUnits layer{is_forward ? cost.layer_forward : cost.layer_backward, {}, {}, stage.layers};
-  PassUnits last{is_forward ? stage.last_end.forward : stage.last_end.backward, {}, {}, 1};
+  PassUnits first{is_forward ? stage.first_end.forward : stage.first_end.backward, {}, {}, 1, stage.first_end.copy};
+  PassUnits layer{is_forward ? cost.layer_forward : cost.layer_backward, {}, {}, stage.layers, stage.layer.copy};
+  PassUnits last{is_forward ? stage.last_end.forward : stage.last_end.backward, {}, {}, 1, stage.last_end.copy};
   const bool is_only = traffic == PassTraffic::first_forward || traffic == PassTraffic::last_backward;
   for (std::size_t i = 0; i < cost.messages.size(); ++i) {
     const MessageCost& c = cost.messages[i];
@@ -148,13 +148,18 @@ DataParallelWaits waits_for_data(const Plan& p, const EfficiencyConstants& k, St
   const double chunks = chunks_of(p);
   for (const bool is_backward : {false, true}) {
     const std::vector<std::size_t>&every = of[is_backward][0], &once = of[is_backward][1];
-    if (every.empty() && once.empty()) continue;
+    const bool copies = cost.stages[static_cast<std::size_t>(cost.busiest)].layer.copy.value > 0;
+    if (every.empty() && once.empty() && !copies) continue;
     const PassTraffic usual = is_backward ? PassTraffic::backward : PassTraffic::forward, extreme = is_backward ? PassTraffic::last_backward : PassTraffic::first_forward;
     PassTimes each;
-    if (!every.empty()) {
-      each = pass_times(pass_units(p, cost, usual), k.overlap_slowdown);
-      (is_backward ? waits.backward : waits.forward) = each.lost();
-      deal(cost, every, m * each.lost(), each.first, each.last, m);
+    if (!every.empty() || copies) {
+      std::vector<PassUnits> units = pass_units(p, cost, usual);
+      each = pass_times(units, k.overlap_slowdown);
+      for (PassUnits& u : units) u.copy = {};
+      const PassTimes traffic = copies ? pass_times(units, k.overlap_slowdown) : each;
+      (is_backward ? waits.backward : waits.forward) = traffic.lost();
+      (is_backward ? waits.copies_backward : waits.copies_forward) = each.lost() - traffic.lost();
+      deal(cost, every, m * traffic.lost(), traffic.first, traffic.last, m);
     }
     if (once.empty()) continue;
     std::vector<PassUnits> units = pass_units(p, cost, extreme);

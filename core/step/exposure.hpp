@@ -20,6 +20,7 @@ LayerWaits waits_in_layers(const Plan& plan, const EfficiencyConstants& efficien
 struct DataParallelWaits {
   Seconds forward, backward;  // every micro-batch
   Seconds once;               // at the first gather, after the last reduction, and what no framework overlaps
+  Seconds copies_forward, copies_backward;  // what copies of offloaded parameters add to each pass
 };
 DataParallelWaits waits_for_data(const Plan& plan, const EfficiencyConstants& efficiency, StepCost& cost);
 

@@ -22,23 +22,25 @@ PassTimes pass_times(const std::vector<PassUnits>& runs, double slowdown, std::v
     owed = 0;
   };
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    const double c = runs[i].compute.value, g = runs[i].gather.value, r = runs[i].reduction.value;
+    const double c = runs[i].compute.value, g = runs[i].gather.value, r = runs[i].reduction.value, o = runs[i].copy.value;
     const double slowed = slowdown * std::min(c, g + r);
     double apart = -1;
     for (double k = 0; k < runs[i].count; ++k) {
       const int run = static_cast<int>(i), unit = static_cast<int>(k);
       double start = now;
       const double lead = std::max(network, issued) - now;  // all of the network's past that matters from here on
-      if (g > 0) {
+      if (g + o > 0) {
         network = std::max(network, issued);
+        note(UnitJob::copy, run, unit, network, o, 0);
+        network += o;
         note(UnitJob::gather, run, unit, network, g, 0);
         network += g;
         start = std::max(now, network);
       }
       reduce();
       const double waited = start - now;
-      (g > 0 && !gathered ? times.first : times.between) += Seconds(waited);
-      gathered = gathered || g > 0;
+      (g + o > 0 && !gathered ? times.first : times.between) += Seconds(waited);
+      gathered = gathered || g + o > 0;
       times.slowed += Seconds(slowed);
       note(UnitJob::compute, run, unit, start, c + slowed, waited);
       issued = start;

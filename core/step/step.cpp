@@ -40,17 +40,13 @@ Seconds schedule_time(const Plan& p, const StepCost& cost, bool on_this_wiring, 
   return pipeline_times(schedule_of(p), stage_passes(cost, on_this_wiring), hop).end;
 }
 
-// Of a frozen 4-bit weight half a byte and its share of a block's scales: 0.5 + 4/64, halved again by nesting. [qlora23] §3
-double stored_bytes(const Plan& p) { return p.training.lora ? std::min(2.0, element_bytes(p.training.lora->base_dtype)) : 2; }
-
-// Bytes a rank of one stage moves between GPU and host in a step. Offloaded optimizer: gradients down, updated 16-bit weights up.
-// Offloaded parameters: weights up for every forward and backward. Source: [zero-offload21] §4. Kind: estimate.
+// Bytes a rank of one stage moves between GPU and host in a step while it does nothing else. Offloaded optimizer: gradients down, updated 16-bit
+// weights up. Offloaded parameters that nothing gathers ahead: weights up for every forward and backward. Source: [zero-offload21] §4. Kind: estimate.
 Bytes offload_traffic(const Plan& p, const StageParameters& stage, const StageParameters& trained) {
   const double ranks = shards_optimizer(p.parallel.data_sharding) ? static_cast<double>(shard_ranks(p)) : 1;
-  const double weight_ranks = shards_parameters(p.parallel.data_sharding) ? static_cast<double>(shard_ranks(p)) : 1;
   double bytes = 0;
   if (p.training.offload.optimizer) bytes += trained.total() / ranks * (element_bytes(p.training.gradient_dtype) + 2);
-  if (p.training.offload.parameters) bytes += 2 * static_cast<double>(micro_batches(p)) * stage.total() / weight_ranks * stored_bytes(p);
+  if (p.training.offload.parameters && !copies_ahead(p)) bytes += 2 * static_cast<double>(micro_batches(p)) * stage.total() * host_bytes_per_parameter(p);
   return Bytes(bytes);
 }
 
@@ -160,8 +156,8 @@ void settle(const Plan& p, const EfficiencyConstants& k, StepCost& cost) {
   cost.layer_backward = layers[static_cast<std::size_t>(cost.busiest)].backward;
   const DataParallelWaits data = waits_for_data(p, k, cost);
   for (PassPace& pace : cost.paces) {
-    pace.real_forward += data.forward;
-    pace.real_backward += data.backward;
+    pace.real_forward += data.forward + data.copies_forward;
+    pace.real_backward += data.backward + data.copies_backward;
   }
 
   cost.once = data.once;
@@ -184,7 +180,8 @@ void settle(const Plan& p, const EfficiencyConstants& k, StepCost& cost) {
   const Seconds own_hops = std::min(hops, cost.schedule - without_hops);
 
   // What its own communication adds to the rank's passes, less what would have been waiting for the host anyway.
-  const Seconds inside = m * (pace.real_forward + pace.real_backward - data.forward - data.backward - pace.forward - pace.backward);
+  const Seconds copies = m * (data.copies_forward + data.copies_backward);
+  const Seconds inside = m * (pace.real_forward + pace.real_backward - data.forward - data.backward - pace.forward - pace.backward) - copies;
   const auto is_inside = [](const Message& message) { return is_model_parallel(message.group) && message.group != GroupKind::pipeline && (message.phase == Phase::forward || message.phase == Phase::backward); };
   Seconds blocked;
   for (const MessageCost& c : cost.messages)
@@ -201,8 +198,9 @@ void settle(const Plan& p, const EfficiencyConstants& k, StepCost& cost) {
   const Seconds launching = m * (pace.forward + pace.backward) - cost.compute;
   cost.host = Seconds(k.host_per_step_s + k.host_per_micro_batch_s * m * (p.training.cuda_graphs ? k.host_with_graphs : 1.0)) + std::max(Seconds(0), launching);
   cost.ideal_bubble = std::max(Seconds(0), cost.ideal_schedule - m * (pace.forward + pace.backward));
-  cost.bubble = cost.stages.size() == 1 ? Seconds(0) : std::max(Seconds(0), cost.schedule + data.once - cost.compute - launching - cost.exposed_communication);
-  cost.offload = cost.offload_bytes / BytesPerSecond(k.host_link_bytes_per_s);
+  cost.bubble = cost.stages.size() == 1 ? Seconds(0) : std::max(Seconds(0), cost.schedule + data.once - cost.compute - launching - cost.exposed_communication - copies);
+  cost.waits_for_copies = copies;
+  cost.offload = cost.offload_bytes / BytesPerSecond(k.host_link_bytes_per_s) + copies;
 
   const Seconds busy = cost.compute + cost.exposed_communication + cost.bubble + cost.optimizer + cost.host + cost.offload;
   const double gpus = static_cast<double>(total_gpus(p.cluster)) / static_cast<double>(p.parallel.tensor);

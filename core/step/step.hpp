@@ -48,7 +48,8 @@ struct StepCost {
   Seconds ideal_bubble;
   Seconds once;               // communication before and after the schedule, once per step
   double straggler_factor = 0;
-  Bytes offload_bytes;        // moved over PCIe per step and rank, on the stage with most
+  Bytes offload_bytes;        // moved over PCIe per step and rank while nothing else runs, on the stage with most
+  Seconds waits_for_copies;   // the rest of `offload`: what passes wait for copies of offloaded parameters
   std::vector<ComputeCost> stages;
   std::vector<MessageCost> messages;
 };

@@ -14,6 +14,8 @@ namespace {
 
 std::string numbered(const char* text, Count n) { return text + std::to_string(n); }
 
+constexpr const char* kFirstCopy = "the first copy from the host of the pass: nothing computes before it";
+constexpr const char* kCopied = "between GPU and host";
 constexpr const char* kHost = "the host, between micro-batches";
 
 class StepStreams {
@@ -95,6 +97,9 @@ class StepStreams {
     for (const PassUnits& u : units) total += u.count * u.compute;
     const char* direction = is_forward ? "forward" : "backward";
     if (!in_detail) {
+      Seconds copied;
+      for (const PassUnits& u : units) copied += u.count * u.copy;
+      put(copies, {kCopied, StepEventKind::copy, now, std::min(copied, total), micro_batch, -1, {}});
       if (lost.first.value > 0) reason = first_gather(message_of(p, c, traffic, is_forward ? 0 : 2, true), traffic);
       work(direction, kind, now + lost.first, total - lost.first - lost.last, micro_batch);
       for (const bool gathers : {true, false}) {
@@ -112,6 +117,7 @@ class StepStreams {
 
   std::string first_gather(int message, PassTraffic traffic) const {
     if (message < 0) message = message_of(p, c, traffic, 1, true);
+    if (message < 0) return kFirstCopy;
     return "the first " + std::string(name_of_message(message)) + " of the pass: nothing computes before it";
   }
 
@@ -120,6 +126,10 @@ class StepStreams {
     const char* direction = is_forward ? "forward of " : "backward of ";
     bool gathered = false;
     for (const UnitEvent& e : events) {
+      if (e.job == UnitJob::copy) {
+        put(copies, {kCopied, StepEventKind::copy, now + e.start, e.duration, micro_batch, -1, {}});
+        continue;
+      }
       if (e.job != UnitJob::compute) {
         send(message_of(p, c, traffic, e.run, e.job == UnitJob::gather), now + e.start, e.duration, micro_batch);
         continue;
@@ -127,9 +137,9 @@ class StepStreams {
       const bool is_layer = e.run == 1;
       const int gather = message_of(p, c, traffic, e.run, true);
       if (e.waited.value > 0) {
-        reason = gathered || gather < 0 ? std::string(name_of_message(gather)) + ": longer than the layer before computes" : first_gather(gather, traffic);
+        reason = gather < 0 ? (gathered ? "copies from the host: longer than the layer before computes" : kFirstCopy) : gathered ? std::string(name_of_message(gather)) + ": longer than the layer before computes" : first_gather(gather, traffic);
       }
-      gathered = gathered || gather >= 0;
+      gathered = gathered || gather >= 0 || own.layer.copy.value > 0;
       const Count layers = static_cast<Count>(own.layers), layer = is_forward ? e.unit : layers - 1 - e.unit;
       const std::string name = direction + (is_layer ? numbered("layer ", layer) : std::string((e.run == 0) == is_forward ? "the embedding" : "the head"));
       // A layer computes, then waits for what it sends itself and for the host.
@@ -245,9 +255,9 @@ class StepStreams {
       }
     };
     blocking(false);
-    if (c.offload.value > 0) {
-      put(copies, {"between GPU and host", StepEventKind::copy, now, c.offload, -1, -1, {}});
-      now += c.offload;
+    if (const Seconds alone = c.offload - c.waits_for_copies; alone.value > 0) {
+      put(copies, {kCopied, StepEventKind::copy, now, alone, -1, -1, {}});
+      now += alone;
       reason = "copies between GPU and host";
     }
     work("optimizer", StepEventKind::optimizer, now, c.optimizer, -1);

@@ -91,3 +91,21 @@ TEST_CASE("a pass never gets shorter when its traffic grows") {
     CHECK(pass_times(runs, 0.35).lost().value >= before - 1e-12);
   }
 }
+
+TEST_CASE("copies of offloaded parameters come before their gathers and hide as these do, but take nothing from compute") {
+  const auto copied = [](double compute, double gather, double reduction, double count, double copy) {
+    PassUnits u = units(compute, gather, reduction, count);
+    u.copy = Seconds(copy);
+    return u;
+  };
+  CHECK(is_near(pass_times({copied(5, 0, 0, 7, 2)}, 0.5).lost().value, 2));           // the first alone has nothing before it
+  CHECK(is_near(pass_times({copied(3, 0, 0, 9, 5)}, 0.5).lost().value, 5 + 8 * 2));   // max(copy, compute), unit by unit
+  CHECK(is_near(pass_times({copied(3, 4, 0, 9, 1)}, 0).lost().value, pass_times({units(3, 5, 0, 9)}, 0).lost().value));  // one slot for both
+  CHECK(is_near(pass_times({copied(10, 2, 1, 4, 3)}, 0.25).slowed.value, pass_times({units(10, 2, 1, 4)}, 0.25).slowed.value));
+  std::vector<UnitEvent> events;
+  pass_times({copied(3, 4, 0, 2, 1)}, 0, &events);
+  REQUIRE(events.size() == 6);
+  CHECK(events[0].job == UnitJob::copy);
+  CHECK(events[1].job == UnitJob::gather);
+  CHECK(is_near(events[1].start.value, 1));
+}

@@ -180,3 +180,25 @@ TEST_CASE("MFU counts a sliding window's work as the kernel's, so it stays below
     CHECK(s.mfu < 1);
   }
 }
+
+TEST_CASE("offloaded parameters that are sharded are copied beside compute, the optimizer's gradients and weights are not") {
+  const auto cost = [](const char* parameters, const char* optimizer, const char* sequence) {
+    return estimate(scenario("story", {{"parallel.data_sharding", "fsdp"}, {"training.offload.parameters", parameters}, {"training.offload.optimizer", optimizer}, {"training.sequence_length", sequence}}), constants()).cost;
+  };
+  const double rate = constants().efficiency.host_link_bytes_per_s;
+  const StepCost none = cost("false", "false", "4096"), copied = cost("true", "false", "4096"), serial = cost("false", "true", "4096");
+  CHECK(none.offload.value == 0);
+  CHECK(copied.offload_bytes.value == 0);
+  CHECK(copied.offload == copied.waits_for_copies);
+  // 2 bytes of each parameter, a quarter of them on each of 4 GPUs, up for forward and for backward.
+  const double all = 2 * 2 * 7241732096.0 / 4 / rate * static_cast<double>(micro_batches(scenario("story")));
+  CHECK(copied.offload.value > 0);
+  CHECK(copied.offload.value < 0.5 * all);
+  CHECK(copied.exposed_communication == none.exposed_communication);
+  CHECK(serial.waits_for_copies.value == 0);
+  CHECK(std::fabs(serial.offload.value * rate / serial.offload_bytes.value - 1) < 1e-12);
+  // With next to nothing to compute beside them copies show whole.
+  const Seconds bare = cost("true", "false", "1").waits_for_copies;
+  CHECK(bare.value > 0.7 * all);
+  CHECK(bare.value <= all * (1 + 1e-9));
+}

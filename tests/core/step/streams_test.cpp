@@ -77,6 +77,17 @@ TEST_CASE("the same with every sharding and every schedule") {
     }
 }
 
+TEST_CASE("the same with parameters on the host, whose copies have a stream of their own") {
+  for (const char* batch : {"4", "64", "2000"})
+    DYNAMIC_SECTION(batch) {
+      const Laid l = laid(scenario("story", {{"parallel.data_sharding", "fsdp"}, {"training.offload.parameters", "true"}, {"training.offload.optimizer", "true"}, {"training.global_batch_size", batch}}));
+      check(l);
+      REQUIRE(stream(l, "copy"));
+      CHECK(stream(l, "copy")->events.front().micro_batch == 0);
+      CHECK(stream(l, "copy")->events.back().micro_batch == -1);  // the optimizer's
+    }
+}
+
 TEST_CASE("without a pipeline every layer computes once in each direction of each micro-batch, forward before backward") {
   const Laid l = laid(scenario("story", {{"parallel.data_sharding", "fsdp"}, {"training.global_batch_size", "12"}}));
   std::set<std::pair<std::string, Count>> seen;
