@@ -119,7 +119,8 @@ void fill_communication(const PreparedCluster& cluster, Estimate& e) {
     row.basis = name_of(c.call.basis);
     const Range<Seconds>& call = c.call.time;
     if (call.value.value > 0) row.bus_bandwidth = bus_factor(c.message.collective, c.ranks) * c.message.bytes / call.value;
-    row.time = {c.message.calls * call.low, c.total, c.message.calls * call.high};
+    const double calls = c.message.calls * c.sharing;
+    row.time = {calls * call.low, c.total, calls * call.high};
     row.exposed = c.exposed;
     row.bottleneck = c.call.algorithm == Algorithm::direct ? bottleneck_of(cluster.graph, *cluster.cluster, c.ring, c.message.collective).name : c.ring.bottleneck;
     e.communication.push_back(std::move(row));

@@ -66,8 +66,8 @@ void explain_row(const Plan& p, const Estimate& e, std::size_t i, Explainer& out
   const auto total = [&](const char* suffix, Seconds result, double band, const char* meaning) {
     std::vector<std::string> sources = {"nccl-tests-perf", "nccl-topo"};
     if (!is_own) sources.push_back("published-nccl-tests");
-    return &out.add(path + "time_s" + suffix, "T", "w·k·q·(L + N + F·S/B + C + Q)",
-                    {factor_of("w", 1 + band, kEstimate, meaning), count_of("k", row.calls, "calls per step", path + "calls"), factor_of("q", c.call.correction, kEstimate, correction), seconds_of("L", c.call.parts.start, kEstimate, "start: launch and one hop per ring step"),
+    return &out.add(path + "time_s" + suffix, "T", "w·k·q·s·(L + N + F·S/B + C + Q)",
+                    {factor_of("w", 1 + band, kEstimate, meaning), count_of("k", row.calls, "calls per step", path + "calls"), factor_of("q", c.call.correction, kEstimate, correction), factor_of("s", c.sharing, kEstimate, "longer beside what the layers send over the same links"), seconds_of("L", c.call.parts.start, kEstimate, "start: launch and one hop per ring step"),
                      seconds_of("N", c.call.parts.network, kEstimate, "latency of the network"), factor_of("F", factor, kCount, "bus factor of " + std::string(name_of(m.collective)) + " over " + std::to_string(c.ranks) + " ranks"),
                      bytes_of("S", m.bytes, kCount, "size of one call", path + "bytes"), {"B", c.bandwidth.value, "bytes/s", kEstimate, "what the call carries by " + chosen_text(c.call) + ": the NCCL planning rate of " + (row.bottleneck.empty() ? "its slowest link" : row.bottleneck) + ", shared by the flows on it, at the share such links and protocols reach", ""},
                      seconds_of("C", c.call.parts.copy, kEstimate, "copy of the rank's own block"), seconds_of("Q", c.call.parts.fill, kEstimate, "filling the pipeline of the bandwidth protocol")},

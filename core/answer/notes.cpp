@@ -95,7 +95,7 @@ void note_collectives(const Plan& p, const Estimate& e, Notes& n) {
   if (own > 0) text += of(own) + " by the cluster's profile, ";
   text += of(measured) + " by published measurements of such machines, " + of(formula) + " by formula alone";
   if (outside > 0) text += ", " + of(outside) + " beyond the sizes that were measured";
-  n.info("communication", text + "; kinds of groups that send at the same time do not slow each other yet");
+  n.info("communication", text + "; what runs beside compute waits while layers send over the same links, other kinds of groups that send at once do not slow each other");
   if (outside > 0) n.warning("communication", of(outside) + (outside == 1 ? " message is" : " messages are") + " of a size that was not measured on such machines: the time is extrapolated");
   bool copies = false;
   const RingOnWiring* plain = nullptr;

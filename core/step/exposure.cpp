@@ -47,7 +47,7 @@ void deal(StepCost& cost, const std::vector<std::size_t>& whose, Seconds lost, S
     else if (!opens) opens = &c;
   }
   if (opens) opens->unavoidable = std::min(first * passes, opens->total);
-  if (closes) closes->unavoidable = std::min({last * passes, closes->call.time.value * passes, closes->total});
+  if (closes) closes->unavoidable = std::min({last * passes, closes->sharing * closes->call.time.value * passes, closes->total});
   Seconds total, unavoidable;
   for (std::size_t i : whose) {
     total += cost.messages[i].total;
@@ -89,7 +89,8 @@ LayerWaits waits_in_layers(const Plan& p, const EfficiencyConstants& k, StepCost
   for (MessageCost& c : cost.messages) {
     const GroupKind group = c.message.group;
     const bool is_forward = c.message.phase == Phase::forward;
-    if (!is_model_parallel(group) || group == GroupKind::pipeline || (!is_forward && c.message.phase != Phase::backward)) continue;
+    if (!is_inside_layers(c.message)) continue;
+    c.total = c.message.calls * c.call.time.value;
     c.share = 1;
     if (group == GroupKind::tensor) c.share = p.parallel.overlap.tensor ? k.tensor_overlapped : k.tensor_exposed;
     if (group == GroupKind::context) {
@@ -99,6 +100,30 @@ LayerWaits waits_in_layers(const Plan& p, const EfficiencyConstants& k, StepCost
     if (stage.layers > 0) (is_forward ? waits.forward : waits.backward) += c.share * c.total / (m * stage.layers);
   }
   return waits;
+}
+
+namespace {
+
+bool shares_links(const RingOnWiring& a, const RingOnWiring& b) {
+  if (a.network_bandwidth.value > 0 && b.network_bandwidth.value > 0) return true;
+  return a.bottleneck_link >= 0 && std::any_of(b.loads.begin(), b.loads.end(), [&](const LinkLoad& l) { return l.link == a.bottleneck_link && l.flows > 0; });
+}
+
+}  // namespace
+
+void share_links(const Plan& p, StepCost& cost) {
+  constexpr double kMost = 0.9;  // layers that only send leave something
+  const double window = (static_cast<double>(micro_batches(p)) * cost.stages[static_cast<std::size_t>(cost.busiest)].layers * (cost.layer_forward + cost.layer_backward)).value;
+  for (MessageCost& c : cost.messages) {
+    c.sharing = 1;
+    if (may_hide(c.message) && window > 0) {
+      double busy = 0;
+      for (const MessageCost& other : cost.messages)
+        if (is_inside_layers(other.message) && shares_links(c.ring, other.ring)) busy += other.total.value;
+      c.sharing = 1 / (1 - std::min(kMost, busy / window));
+    }
+    c.total = c.message.calls * c.sharing * c.call.time.value;
+  }
 }
 
 std::vector<PassUnits> pass_units(const Plan& p, const StepCost& cost, PassTraffic traffic) {
@@ -114,7 +139,7 @@ std::vector<PassUnits> pass_units(const Plan& p, const StepCost& cost, PassTraff
     const double passes = passes_of(p, c.message);
     if (passes == 1 && !is_only && micro_batches(p) > 1) continue;
     const bool gathers = is_gather(c.message.collective);
-    const Seconds call = c.call.time.value, all = c.total / passes;
+    const Seconds call = c.sharing * c.call.time.value, all = c.total / passes;
     const auto add = [gathers](PassUnits& unit, Seconds s) { (gathers ? unit.gather : unit.reduction) += s; };
     switch (place_of(p, cost, i)) {
       case Place::first_end: add(first, all); break;

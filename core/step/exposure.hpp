@@ -15,6 +15,11 @@ namespace wireplan {
 struct LayerWaits { Seconds forward, backward; };
 LayerWaits waits_in_layers(const Plan& plan, const EfficiencyConstants& efficiency, StepCost& cost);
 
+// Sets `sharing` and `total` of traffic that runs beside compute: while the layers send over links that it needs, it waits. With u the share of
+// the passes in which they do:  sharing = 1/(1 - u).  Links are shared where both cross the network, or what bounds the one inside a node carries
+// the other. Kind: estimate; what the layers send counts as undisturbed.  Needs cost.layer_forward and layer_backward.
+void share_links(const Plan& plan, StepCost& cost);
+
 // What data-parallel traffic adds to the passes of the stage that sends most, by cost.layer_forward and cost.layer_backward.
 // Sets `unavoidable` and `share` of those messages.
 struct DataParallelWaits {
@@ -40,6 +45,11 @@ bool may_hide(const Message& message);
 
 constexpr bool is_model_parallel(GroupKind g) {
   return g == GroupKind::tensor || g == GroupKind::expert || g == GroupKind::expert_tensor || g == GroupKind::context || g == GroupKind::pipeline;
+}
+
+// Layers wait for it in their forward or backward.
+constexpr bool is_inside_layers(const Message& m) {
+  return is_model_parallel(m.group) && m.group != GroupKind::pipeline && (m.phase == Phase::forward || m.phase == Phase::backward);
 }
 
 }  // namespace wireplan

@@ -154,6 +154,7 @@ void settle(const Plan& p, const EfficiencyConstants& k, StepCost& cost) {
   }
   cost.layer_forward = layers[static_cast<std::size_t>(cost.busiest)].forward;
   cost.layer_backward = layers[static_cast<std::size_t>(cost.busiest)].backward;
+  share_links(p, cost);
   const DataParallelWaits data = waits_for_data(p, k, cost);
   for (PassPace& pace : cost.paces) {
     pace.real_forward += data.forward + data.copies_forward;
@@ -182,15 +183,14 @@ void settle(const Plan& p, const EfficiencyConstants& k, StepCost& cost) {
   // What its own communication adds to the rank's passes, less what would have been waiting for the host anyway.
   const Seconds copies = m * (data.copies_forward + data.copies_backward);
   const Seconds inside = m * (pace.real_forward + pace.real_backward - data.forward - data.backward - pace.forward - pace.backward) - copies;
-  const auto is_inside = [](const Message& message) { return is_model_parallel(message.group) && message.group != GroupKind::pipeline && (message.phase == Phase::forward || message.phase == Phase::backward); };
   Seconds blocked;
   for (const MessageCost& c : cost.messages)
-    if (is_inside(c.message)) blocked += c.share * c.total;
+    if (is_inside_layers(c.message)) blocked += c.share * c.total;
   const double shown = blocked.value > 0 ? std::max(0.0, inside / blocked) : 0;
   cost.exposed_communication = {};
   for (MessageCost& c : cost.messages) {
     if (c.message.group == GroupKind::pipeline) c.share = hops.value > 0 ? own_hops / hops : 0;
-    else if (is_inside(c.message)) c.share = std::min(1.0, shown * c.share);
+    else if (is_inside_layers(c.message)) c.share = std::min(1.0, shown * c.share);
     c.exposed = c.unavoidable + c.share * (c.total - c.unavoidable);
     cost.exposed_communication += c.exposed;
   }

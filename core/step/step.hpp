@@ -24,6 +24,7 @@ struct MessageCost {
   int groups = 1;             // of its kind on that node
   CollectiveCall call;        // one call
   BytesPerSecond bandwidth;   // B: what a rank sends of it over the time the wires need
+  double sharing = 1;         // calls take so much longer beside what the layers send over the same links
   Seconds total, exposed;     // all calls of the step; exposed <= total
   // exposed = unavoidable + share·(total - unavoidable), see core/step/exposure.hpp
   Seconds unavoidable;

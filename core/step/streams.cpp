@@ -80,7 +80,7 @@ class StepStreams {
     int found = -1;
     for (std::size_t i = 0; i < c.messages.size(); ++i) {
       const MessageCost& x = c.messages[i];
-      if (!is_model_parallel(x.message.group) || x.message.group == GroupKind::pipeline || x.message.phase != (is_forward ? Phase::forward : Phase::backward)) continue;
+      if (!is_inside_layers(x.message) || x.message.phase != (is_forward ? Phase::forward : Phase::backward)) continue;
       if (found < 0 || x.exposed > c.messages[static_cast<std::size_t>(found)].exposed) found = static_cast<int>(i);
     }
     return found;
@@ -152,7 +152,7 @@ class StepStreams {
       Seconds shown;
       if (sent >= 0) {
         for (const MessageCost& x : c.messages)
-          if (is_model_parallel(x.message.group) && x.message.group != GroupKind::pipeline && x.message.phase == (is_forward ? Phase::forward : Phase::backward)) shown += x.exposed / (static_cast<double>(m) * own.layers);
+          if (is_inside_layers(x.message) && x.message.phase == (is_forward ? Phase::forward : Phase::backward)) shown += x.exposed / (static_cast<double>(m) * own.layers);
         shown = std::min(shown, waits);
         put(inside, {std::string(name_of_message(sent)), StepEventKind::communication, now + e.start + busy + slowed, shown, micro_batch, sent, {}});
       }
@@ -245,8 +245,8 @@ class StepStreams {
     const auto blocking = [&](bool after_optimizer) {
       for (std::size_t i = 0; i < c.messages.size(); ++i) {
         const MessageCost& x = c.messages[i];
-        const bool in_layers = is_model_parallel(x.message.group) && (x.message.phase == Phase::forward || x.message.phase == Phase::backward);
-        if (may_hide(x.message) || in_layers) continue;
+        const bool in_passes = is_model_parallel(x.message.group) && (x.message.phase == Phase::forward || x.message.phase == Phase::backward);
+        if (may_hide(x.message) || in_passes) continue;
         const bool comes_after = x.message.phase == Phase::optimizer && (x.message.collective == Collective::all_gather || x.message.collective == Collective::broadcast);
         if (comes_after != after_optimizer) continue;
         send(static_cast<int>(i), now, x.total, -1);

@@ -202,3 +202,22 @@ TEST_CASE("offloaded parameters that are sharded are copied beside compute, the 
   CHECK(bare.value > 0.7 * all);
   CHECK(bare.value <= all * (1 + 1e-9));
 }
+
+TEST_CASE("traffic beside compute waits for what the layers send over the same links, and for nothing else") {
+  const auto sharing = [](std::initializer_list<std::pair<const char*, const char*>> edits) {
+    const StepCost cost = estimate(scenario("story", edits), constants()).cost;
+    double most = 0;
+    for (const MessageCost& c : cost.messages) {
+      CHECK(std::fabs((c.total / (c.message.calls * c.sharing * c.call.time.value)) - 1) < 1e-12);
+      if (c.message.group == GroupKind::tensor) CHECK(c.sharing == 1);
+      else if (c.message.overlappable) most = std::max(most, c.sharing);
+    }
+    return most;
+  };
+  // Both kinds of groups go through the host of a machine without bridges; on two nodes the data groups bind at the NICs, tensor groups stay inside.
+  const double on_pcie = sharing({{"parallel.data_sharding", "fsdp"}, {"parallel.tensor", "2"}, {"parallel.data", "2"}, {"cluster.node", "a100-80gb-pcie-4x-host"}, {"cluster.gpus_per_node", "4"}});
+  CHECK(on_pcie > 1.05);
+  CHECK(on_pcie < 10);
+  CHECK(sharing({{"parallel.data_sharding", "fsdp"}, {"parallel.tensor", "1"}, {"parallel.data", "4"}, {"cluster.node", "a100-80gb-pcie-4x-host"}, {"cluster.gpus_per_node", "4"}}) == 1);
+  CHECK(sharing({{"parallel.data_sharding", "fsdp"}, {"parallel.tensor", "8"}, {"parallel.data", "2"}, {"cluster.nodes", "2"}, {"cluster.gpus_per_node", "8"}, {"cluster.network", "infiniband-1x100"}}) == 1);
+}
