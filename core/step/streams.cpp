@@ -64,6 +64,7 @@ class StepStreams {
   }
 
   void work(std::string name, StepEventKind kind, Seconds start, Seconds duration, Count micro_batch) {
+    if (duration.value <= 0) return;
     put(compute, {std::move(name), kind, start, duration, micro_batch, -1, reason});
     reason.clear();
   }
