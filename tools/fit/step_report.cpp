@@ -113,21 +113,26 @@ std::string source_table(const StepRows& rows, const StepErrors& errors) {
 
 std::string source_markdown(const StepRows& rows, const StepErrors& errors) {
   const bool has_left_out = !errors.left_out.empty();
-  std::string out = has_left_out ? "| source | rows | in sample | left out | leans, left out |\n|---|---|---|---|---|\n"
-                                 : "| source | rows | in sample | leans |\n|---|---|---|---|\n";
+  std::string out = has_left_out ? "| source | rows | as it is | leans | fitted on all | left out | leans |\n|---|---|---|---|---|---|---|\n"
+                                 : "| source | rows | as it is | leans | fitted on all |\n|---|---|---|---|---|\n";
   const auto line = [&](const std::string& name, std::optional<std::size_t> source) {
     const auto of = [&](const std::vector<double>& r) { return summary_of(source ? of_source(rows, r, *source) : r); };
-    const Summary in = of(errors.fitted), out_of = has_left_out ? of(errors.left_out) : in;
-    append(out, "| %s | %zu | %.1f / %.1f / %.0f %% |", name.c_str(),
-           source ? of_source(rows, errors.fitted, *source).size() : errors.fitted.size(), in.median, in.p90, in.worst);
-    if (has_left_out) append(out, " %.1f / %.1f / %.0f %% |", out_of.median, out_of.p90, out_of.worst);
-    append(out, " %+.1f |\n", out_of.bias);
+    const Summary before = of(errors.before), in = of(errors.fitted);
+    append(out, "| %s | %zu | %.1f / %.1f / %.0f %% | %+.1f | %.1f / %.1f / %.0f |", name.c_str(),
+           source ? of_source(rows, errors.fitted, *source).size() : errors.fitted.size(), before.median, before.p90,
+           before.worst, before.bias, in.median, in.p90, in.worst);
+    if (has_left_out) {
+      const Summary left = of(errors.left_out);
+      append(out, " %.1f / %.1f / %.0f | %+.1f |", left.median, left.p90, left.worst, left.bias);
+    }
+    out += '\n';
   };
   for (std::size_t s = 0; s < rows.sources().size(); ++s) line(rows.sources()[s], s);
   line("all rows", std::nullopt);
-  append(out, "| median over sources | | %.1f %% |", median_of_sources(rows, errors.fitted));
-  if (has_left_out) append(out, " %.1f %% |", median_of_sources(rows, errors.left_out));
-  return out + " |\n";
+  append(out, "| median over sources | | %.1f %% | | %.1f |", median_of_sources(rows, errors.before),
+         median_of_sources(rows, errors.fitted));
+  if (has_left_out) append(out, " %.1f | |", median_of_sources(rows, errors.left_out));
+  return out + '\n';
 }
 
 std::string constants_table(const StepRows& rows, const LeastSquares& problem, const LeastSquaresFit& fit) {

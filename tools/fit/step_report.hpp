@@ -19,7 +19,7 @@ struct StepErrors {
 // Errors by source, of all rows, and the median over sources; how layouts are ranked.
 std::string source_table(const StepRows& rows, const StepErrors& errors);
 
-// The same by source in Markdown, as docs/accuracy.md holds it.
+// The same by source in Markdown, as docs/accuracy.md holds it: median / 90th percentile / worst of the absolute errors.
 std::string source_markdown(const StepRows& rows, const StepErrors& errors);
 
 // Of each constant: prior, value before and after, how well it is known against its prior, how much the time depends on it, which
