@@ -23,11 +23,15 @@ Edit draw_results(App& a) {
   const float moved = start.y - page.centre.y;
   const auto here = [&](Rect r) { return Rect{r.x, r.y + moved, r.w, r.h}; };
   const Rect memory = here(page.memory), wiring = here(page.wiring), wirings = here(page.wirings),
-             step = here(page.step), curves = here(page.curves), moments = here(page.moments);
+             step = here(page.step), timeline = here(page.timeline), waits = here(page.waits), scaling = here(page.scaling),
+             curves = here(page.curves), moments = here(page.moments);
   for (const auto& [key, rect] : {std::pair{"panel.memory", memory},
                                   {"panel.wiring", wiring},
                                   {"panel.wirings", wirings},
                                   {"panel.step", step},
+                                  {"panel.timeline", timeline},
+                                  {"panel.waits", waits},
+                                  {"panel.scaling", scaling},
                                   {"panel.curves", curves},
                                   {"panel.moments", moments}})
     a.ui.mark(key, rect);
@@ -35,9 +39,12 @@ Edit draw_results(App& a) {
   take(draw_wiring(a.ui, a.state, wiring));
   take(draw_wirings(a.ui, a.state, wirings));
   take(draw_step(a.ui, a.state, step));
+  take(draw_timeline(a.ui, a.state, timeline));
+  take(draw_waits(a.ui, a.state, waits));
+  take(draw_scaling(a.ui, a.state, scaling));
   take(draw_curves(a.ui, a.state, curves));
   take(draw_moments(a.ui, a.state, moments));
-  for (const float y : {wiring.y, step.y, curves.y, moments.y})
+  for (const float y : {wiring.y, step.y, timeline.y, waits.y, curves.y, moments.y})
     horizontal(a.ui, page.centre.x, page.centre.right(), y, a.ui.colors->line);
   if (a.state.is_stale()) fill(a.ui, page.centre, faded(a.ui.colors->bg1, 0.55f));
   end_scroll(a.ui, start, page.centre_height);
@@ -75,7 +82,7 @@ void begin_page(App& a) {
   a.ui.unit = a.state.view.unit;
   a.ui.keys.clear();
   a.ui.cut.clear();
-  a.ui.more_frames = a.ui.scrolls = false;
+  a.ui.more_frames = a.ui.scrolls = a.ui.zooms = false;
   a.ui.request = {};
   a.layout = page_layout(a.state, a.width, a.height);
   a.ui.touch = a.layout.columns == Columns::flow;
@@ -108,10 +115,12 @@ void draw_frame() {
   platform::show_cursor(ImGui::GetMouseCursor() == ImGuiMouseCursor_Hand);
   ++a.frames;
   --a.wanted;
-  if (edit && apply(a.state, edit)) follow_change(a);
+  a.ui.zoom = 0;
+  // Moving along the time line changes nothing that the frame around shows.
+  if (edit && apply(a.state, edit)) edit.path == "view.time" ? wake(a, 2) : follow_change(a);
   pass_on(a.ui.request);
   if (a.ui.more_frames) a.wanted = std::max(a.wanted, 1);
-  if (a.wanted <= 0 && find_mapping(a.state)) {
+  if (a.wanted <= 0 && (find_mapping(a.state) || find_scaling(a.state))) {
     platform::say_changed();
     a.wanted = 1;
   }
@@ -119,6 +128,11 @@ void draw_frame() {
 }
 
 bool takes_wheel() { return app().ui.scrolls; }
+
+bool take_zoom(float steps) {
+  if (app().ui.zooms) app().ui.zoom += steps;
+  return app().ui.zooms;
+}
 
 bool open_pictures(App& a) {
   IMGUI_CHECKVERSION();

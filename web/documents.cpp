@@ -55,6 +55,9 @@ void say_panels(JsonText& out, const PageLayout& page) {
                                   {"wiring", page.wiring},
                                   {"wirings", page.wirings},
                                   {"step", page.step},
+                                  {"timeline", page.timeline},
+                                  {"waits", page.waits},
+                                  {"scaling", page.scaling},
                                   {"curves", page.curves},
                                   {"moments", page.moments}})
     out.object().field("key", key).field("top", rect.y).field("height", rect.h).end_object();

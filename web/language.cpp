@@ -4,7 +4,9 @@ namespace wireplan {
 
 Language::Language(const Presets& presets, std::string_view id) : id_(id) {
   read(presets, "en");
-  if (id != "en") read(presets, id);
+  if (id == "en") return;
+  english_ = texts_;
+  read(presets, id);
 }
 
 void Language::read(const Presets& presets, std::string_view id) {
@@ -17,6 +19,21 @@ void Language::read(const Presets& presets, std::string_view id) {
 std::string_view Language::operator[](std::string_view key) const {
   const auto found = texts_.find(key);
   return found == texts_.end() ? key : std::string_view(found->second);
+}
+
+std::string Language::said(std::string_view family, std::string_view sentence) const {
+  for (auto at = english_.lower_bound(family); at != english_.end() && at->first.starts_with(family); ++at) {
+    const std::string_view text = at->second;
+    const std::size_t open = text.find('{'), close = text.find('}');
+    if (open == text.npos || close == text.npos) {
+      if (text == sentence) return std::string((*this)[at->first]);
+      continue;
+    }
+    const std::string_view before = text.substr(0, open), after = text.substr(close + 1);
+    if (sentence.size() < before.size() + after.size() || !sentence.starts_with(before) || !sentence.ends_with(after)) continue;
+    return fill(at->first, {{text.substr(open + 1, close - open - 1), std::string(sentence.substr(before.size(), sentence.size() - before.size() - after.size()))}});
+  }
+  return std::string(sentence);
 }
 
 std::string Language::fill(std::string_view key,

@@ -22,6 +22,10 @@ class Language {
   // The text with "{name}" replaced by the value given for name.
   std::string fill(std::string_view key, std::initializer_list<std::pair<std::string_view, std::string>> values) const;
 
+  // A sentence of the core in this language: that of the key under `family` whose English text it is, with its one place filled as there.
+  // The sentence itself when there is none.
+  std::string said(std::string_view family, std::string_view sentence) const;
+
   const std::string& id() const { return id_; }
   const std::map<std::string, std::string, std::less<>>& texts() const { return texts_; }
 
@@ -29,7 +33,7 @@ class Language {
   void read(const Presets& presets, std::string_view id);
 
   std::string id_;
-  std::map<std::string, std::string, std::less<>> texts_;
+  std::map<std::string, std::string, std::less<>> texts_, english_;  // english_: where the language is another
 };
 
 }  // namespace wireplan

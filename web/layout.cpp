@@ -1,6 +1,7 @@
 #include "web/layout.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "web/panels/nccl_ways.hpp"
 #include "web/panels/panels.hpp"
@@ -13,6 +14,21 @@ constexpr float kWiring = 226, kWiringMost = 330, kNarrowWiring = 300, kNarrowCh
 
 // What the drawing of NCCL's ways needs beside the wiring itself.
 float nccl_height(const AppState& state, float width, bool touch) { return state.view.nccl ? nccl_choice_height(width, touch) + nccl_facts_height(state, width) : 0; }
+
+// The step in time, what it waits for, and what more GPUs do: the last two beside each other where there is room. Returns where they end.
+float place_time(const AppState& state, PageLayout& page, float x, float y, float width, bool narrow) {
+  page.timeline = {x, y, width, timeline_height(state, narrow)};
+  page.waits = {x, page.timeline.bottom(), width, waits_height(state, narrow)};
+  page.scaling = {x, page.waits.bottom(), width, scaling_height(narrow)};
+  if (!narrow && width >= 1080) {
+    page.waits.h = page.scaling.h = std::max(page.waits.h, page.scaling.h);
+    page.scaling.y = page.waits.y;
+    page.scaling.w = std::floor(width * 0.44f);
+    page.waits.w -= page.scaling.w;
+    page.scaling.x += page.waits.w;
+  }
+  return page.scaling.bottom();
+}
 
 // Results from top to bottom. What is left over goes to the drawing, then to the table.
 void place_results(const AppState& state, PageLayout& page) {
@@ -37,7 +53,8 @@ void place_results(const AppState& state, PageLayout& page) {
     page.wiring = row;
   }
   page.step = {rest.x, rest.y, rest.w, step};
-  page.curves = {rest.x, page.step.bottom(), rest.w, curves_height(state, rest.w, false)};
+  const float below = place_time(state, page, rest.x, page.step.bottom(), rest.w, false);
+  page.curves = {rest.x, below, rest.w, curves_height(state, rest.w, false)};
   page.moments = {rest.x, page.curves.bottom(), rest.w, moments_height(state, false)};
   page.centre_height = page.moments.bottom() - page.centre.y;
 }
@@ -50,6 +67,7 @@ void place_flow(const AppState& state, PageLayout& page) {
   page.wiring = rest.cut_top(kNarrowWiring + (has_choice ? kNarrowChoice : 0) + nccl_height(state, rest.w - 32, true)).inset(16, 0);
   page.wirings = rest.cut_top(wirings_height(state)).inset(8, 0);
   page.step = rest.cut_top(step_height(state, true));
+  rest.cut_top(place_time(state, page, rest.x, rest.y, rest.w, true) - rest.y);
   page.curves = rest.cut_top(curves_height(state, rest.w, true));
   page.centre_height = page.curves.bottom() - page.centre.y;
 }

@@ -16,7 +16,7 @@ Columns columns_for(float width);
 struct PageLayout {
   Columns columns = Columns::three;
   Rect inputs, strip, centre, drawer;           // width 0: not there
-  Rect memory, wiring, wirings, step, curves, moments;  // inside the centre, before it is scrolled
+  Rect memory, wiring, wirings, step, timeline, waits, scaling, curves, moments;  // inside the centre, before it is scrolled
   float centre_height = 0;                      // of what stands in it
 };
 PageLayout page_layout(const AppState& state, float width, float height);

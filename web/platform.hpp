@@ -34,5 +34,7 @@ namespace wireplan {
 void draw_frame();
 // Whether the wheel over the canvas moves something in it.
 bool takes_wheel();
+// Turns of the wheel with Ctrl. False: nothing under the pointer zooms.
+bool take_zoom(float steps);
 
 }  // namespace wireplan

@@ -33,8 +33,13 @@ bool g_frame_is_due = false;
 int g_cursor = -1;
 
 bool on_wheel(int, const EmscriptenWheelEvent* e, void*) {
-  if (!takes_wheel()) return false;  // the page's own
   const double steps = e->deltaMode == DOM_DELTA_PIXEL ? 1.0 / 100 : e->deltaMode == DOM_DELTA_LINE ? 1.0 / 3 : 80;
+  if (e->mouse.ctrlKey) {
+    if (!take_zoom(static_cast<float>(-e->deltaY * steps))) return false;  // the browser's own
+    request_frame();
+    return true;
+  }
+  if (!takes_wheel()) return false;  // the page's own
   ImGui::GetIO().AddMouseWheelEvent(static_cast<float>(-e->deltaX * steps), static_cast<float>(-e->deltaY * steps));
   request_frame();
   return true;

@@ -142,10 +142,13 @@ void evaluate(AppState& state) {
   a.wirings = wiring_alternatives(a.plan, state.constants);
   a.recipes = recipe_alternatives(a.plan, state.constants);
   a.lines = memory_timeline(a.plan, a.estimate);
+  a.timeline = step_timeline(a.plan, a.estimate, state.constants.efficiency);
+  a.pressed = {};
   a.wiring = prepare(a.plan.cluster, state.constants.links);
   a.sentence = sentence_in(state.words, a.plan, a.estimate, state.view.unit);
   choose_shown(state, shown);
   a.mapping.reset();
+  a.scaling.reset();
   a.nccl_request = state.view.nccl ? nccl_request(a.plan.cluster) : "";
   explain_shown(state);
 }
@@ -238,6 +241,26 @@ void speak(AppState& state, const std::string& language) {
   state.answer.sentence = sentence_in(state.words, state.answer.plan, state.answer.estimate, state.view.unit);
 }
 
+// "from to": shares of the step.
+void show_time(AppState& state, const std::string& value) {
+  char* end = nullptr;
+  const double from = std::strtod(value.c_str(), &end), to = std::strtod(end, nullptr);
+  state.view.time = to > from ? within_step(state.answer.timeline, {from, to}) : TimeWindow{0, 0};
+}
+
+// "lane block", with "gap" behind them for what is before the block. What is not seen moves into the middle.
+void press_time(AppState& state, const std::string& value) {
+  Answer& a = state.answer;
+  char* end = nullptr;
+  const long lane = std::strtol(value.c_str(), &end, 10), block = std::strtol(end, &end, 10);
+  const TimePlace at{static_cast<int>(lane), static_cast<int>(block), std::string_view(end).ends_with("gap")};
+  a.pressed = a.timeline.block_of(at) ? at : TimePlace{};
+  if (!a.pressed || a.timeline.total.value <= 0) return;
+  const TimeWindow span = a.timeline.span_of(at), seen = shown_time(state);
+  const double middle = (span.from + span.to) / 2 / a.timeline.total.value;
+  if (middle < seen.from || middle > seen.to) state.view.time = within_step(a.timeline, {middle - seen.width() / 2, middle + seen.width() / 2});
+}
+
 bool edit_view(AppState& state, std::string_view key, const std::string& value) {
   ViewState& view = state.view;
   if (key == "theme")
@@ -260,6 +283,10 @@ bool edit_view(AppState& state, std::string_view key, const std::string& value) 
     view.nccl_picture = std::max(0, std::atoi(value.c_str()));
   else if (key == "stage")
     view.stage = std::atoi(value.c_str());
+  else if (key == "time")
+    show_time(state, value);
+  else if (key == "time.pressed")
+    press_time(state, value);
   else if (key == "section")
     view.section = view.section == value ? "" : value;
   else
@@ -312,6 +339,7 @@ void start(AppState& state, std::string_view link) {
 
 bool open_plan(AppState& state, std::string_view link) {
   state.view.stage = -1;
+  state.view.time = {0, 0};
   if (!looks_like_link(link)) return open_scenario(state, link);
   Result<ParsedLink> parsed = parse_link(link);
   if (!parsed) {
@@ -345,6 +373,17 @@ bool find_mapping(AppState& state) {
   a.mapping = best_placement(a.plan, state.constants);
   return a.mapping->is_better;
 }
+
+bool find_scaling(AppState& state) {
+  constexpr int kFurther = 4;  // times the nodes, where a network joins more
+  Answer& a = state.answer;
+  if (a.scaling) return false;
+  const Cluster& c = a.plan.cluster;
+  a.scaling = scaling(a.plan, state.constants, ScalingMode::weak, c.network ? std::min(kFurther * c.nodes, kMostScalingNodes) : 0);
+  return true;
+}
+
+TimeWindow shown_time(const AppState& state) { return state.view.time.width() > 0 ? state.view.time : state.answer.timeline.first; }
 
 bool take_nccl(AppState& state, std::string_view request, std::string_view answer) {
   Answer& a = state.answer;

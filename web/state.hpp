@@ -10,12 +10,14 @@
 #include "core/answer/alternatives.hpp"
 #include "core/answer/explain.hpp"
 #include "core/answer/placement.hpp"
+#include "core/answer/scaling.hpp"
 #include "core/answer/timeline.hpp"
 #include "core/cost/wiring.hpp"
 #include "core/text/presets.hpp"
 #include "web/catalogue.hpp"
 #include "web/chart.hpp"
 #include "web/nccl_view.hpp"
+#include "web/step_timeline.hpp"
 #include "web/ui.hpp"
 
 namespace wireplan {
@@ -28,6 +30,7 @@ struct ViewState {
   std::string explain = "memory.states.optimizer_states";  // path of the number in the drawer, "" when it is closed
   bool asked = false;  // the reader asked for that number: then it may cover results where there is no room beside them
   int stage = -1;      // pipeline stage whose memory is drawn over time; -1: the fullest
+  TimeWindow time{0, 0};  // of the step, on its time line; empty: where it begins to be shown
   std::string section;  // of the inputs, where they are folded into a strip
   bool nccl = false;    // the wiring shows what NCCL builds, not what the plan loads
   std::string nccl_graph = "ring";  // of its graphs: ring, tree, nvls
@@ -41,12 +44,15 @@ struct Answer {
   Estimate estimate;
   std::vector<Alternative> shardings, wirings, recipes;
   std::vector<MemoryLine> lines;  // one per pipeline stage
+  StepTimeline timeline;
+  TimePlace pressed;              // on it
   PreparedCluster wiring;
   std::vector<SentencePiece> sentence;
   std::optional<Explanation> explanation;
   int shown_message = -1;  // row of communication that the wiring is drawn for
   CollectiveChart chart;
   std::optional<PlacementAnswer> mapping;  // the best one, once find_mapping() has looked for it
+  std::optional<Scaling> scaling;  // once find_scaling() has looked for it
   std::string nccl_request;  // what to ask the module, "" when the reader does not want to know
 };
 
@@ -78,6 +84,10 @@ bool apply(AppState& state, const Edit& edit);
 Errors take_document(AppState& state, Json document);
 // Looks for the best mapping of ranks to GPUs, once for an answer: for when nothing else waits. True when it found a better one.
 bool find_mapping(AppState& state);
+// Looks what fewer and more GPUs would do, once for an answer: for when nothing else waits. True when it has.
+bool find_scaling(AppState& state);
+// What of the step its time line shows.
+TimeWindow shown_time(const AppState& state);
 // The module's answer to a request for NCCL's decisions. False when nobody waits for it any more.
 bool take_nccl(AppState& state, std::string_view request, std::string_view answer);
 bool undo(AppState& state);

@@ -55,6 +55,8 @@ struct Ui {
   std::vector<std::string> cut;  // texts that did not fit and lost their end
   bool more_frames = false;      // something waits for time to pass (a tooltip)
   bool scrolls = false;          // the pointer is over something that the wheel moves
+  bool zooms = false;            // and over something that Ctrl with the wheel zooms
+  float zoom = 0;                // steps of the wheel that it has not heard of
 
   std::string_view word(std::string_view key) const { return (*words)[key]; }
   void mark(std::string_view key, const Rect& rect) { keys.push_back({std::string(key), rect}); }

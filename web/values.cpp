@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "core/answer/explain.hpp"
+#include "core/answer/utilization.hpp"
 #include "web/nccl_words.hpp"
 
 namespace wireplan {
@@ -72,6 +73,15 @@ std::string with_values(const Explanation& e, ByteUnit bytes) {
 std::string name_of_path(const AppState& state, std::string_view path) {
   const std::string key = "path." + std::string(path);
   if (state.words.has(key)) return std::string(state.words[key]);
+  // "step.conventions.<row>.<field>": by the name of what it is of this page's own convention.
+  constexpr std::string_view kConventions = "step.conventions.";
+  if (path.starts_with(kConventions)) {
+    const std::vector<Utilization> all = utilization(state.answer.plan, state.answer.estimate);
+    const auto row = static_cast<std::size_t>(std::atoi(std::string(path.substr(kConventions.size())).c_str()));
+    const std::string_view field = path.substr(path.rfind('.') + 1);
+    const std::string own = field == "flops_per_token" ? "path.model.flops_per_token" : field == "mfu" ? "path.step.mfu" : "path.step.model_tflops_per_gpu";
+    return row < all.size() ? std::string(state.words[own]) + ", " + std::string(convention_label(all[row].convention)) : std::string(path);
+  }
   // "communication.<row>.<field>", "memory.ranks.<stage>.<field>"
   constexpr std::string_view kRows = "communication.", kRanks = "memory.ranks.";
   const bool is_row = path.starts_with(kRows);
@@ -181,6 +191,17 @@ std::string mapping_text(const Language& words, const PlacementAnswer& mapping) 
   return words.fill("wire.mapping_hidden", {{"a", format_seconds(mapping.best.communication)}, {"b", format_seconds(mapping.current.communication)}});
 }
 
+std::string scaling_text(const Language& words, const Scaling& s) {
+  const auto count = [](Count n) { return format_count(static_cast<double>(n)); };
+  if (s.points.size() < 2) return std::string(words["scaling.alone"]);
+  const ScalingPoint &first = s.points.front(), &last = s.points.back();
+  const std::string end = words.fill(first.gpus == 1 ? "scaling.end_one" : "scaling.end", {{"n", count(last.gpus)}, {"p", format_percent(last.efficiency)}, {"f", count(first.gpus)}});
+  if (s.breaks_at < 1) return words.fill("scaling.holds", {{"n", count(last.gpus)}}) + " " + end;
+  const ScalingPoint &after = s.points[static_cast<std::size_t>(s.breaks_at)], &before = s.points[static_cast<std::size_t>(s.breaks_at) - 1];
+  return words.fill(after.bottleneck.empty() ? "scaling.breaks" : "scaling.breaks_at",
+                    {{"a", count(before.gpus)}, {"b", count(after.gpus)}, {"k", format_percent(after.kept)}, {"l", after.bottleneck}}) + " " + end;
+}
+
 std::string curve_text(const AppState& state) {
   const CollectiveChart& chart = state.answer.chart;
   if (chart.predicted.empty()) return chart.problem.empty() ? "–" : std::string(state.words[chart.problem]);
@@ -228,6 +249,20 @@ void add_chart(std::vector<Row>& rows, const AppState& state) {
   }
 }
 
+// The step in time for those who do not see it: the sums, and what was pressed.
+void add_timeline(std::vector<Row>& rows, const AppState& state) {
+  const StepTimeline& t = state.answer.timeline;
+  const auto say = [&](std::string path, std::string label, std::string words) {
+    rows.push_back({"time", std::move(path), std::move(label), std::move(words), "", name_of(Claim::estimate), 0, true});
+  };
+  say("time.line", name_of_path(state, "time.line"), timeline_text(state.words, t));
+  for (std::size_t i = 0; i < t.waits.size(); ++i)
+    say("time.waits." + std::to_string(i), state.words.fill("time.wait", {{"r", state.words.said("wait.", t.waits[i].reason)}}), wait_text(t.waits[i]));
+  if (const PlaceText at = time_place_text(state.words, t, state.answer.estimate, state.answer.pressed); !at.what.empty())
+    say("time.pressed", name_of_path(state, "time.pressed"), at.why.empty() ? at.what : at.what + " · " + at.why);
+  if (state.answer.scaling) say("time.scaling", name_of_path(state, "time.scaling"), scaling_text(state.words, *state.answer.scaling));
+}
+
 }  // namespace
 
 std::vector<Row> result_rows(const AppState& state) {
@@ -246,6 +281,7 @@ std::vector<Row> result_rows(const AppState& state) {
     say("memory.peak_at", place_text(state, a.estimate.stage_memory[fullest].place));
     say("memory.timeline", line_text(state));
   }
+  add_timeline(rows, state);
   add_chart(rows, state);
   add_nccl(rows, state);
   return rows;

@@ -36,6 +36,8 @@ std::string errors_text(const Language& words, const CollectiveChart& chart);
 std::string curve_text(const AppState& state);
 // "Ranks placed otherwise: …": what the best mapping gains.
 std::string mapping_text(const Language& words, const PlacementAnswer& mapping);
+// How far a GPU keeps its speed on more of them.
+std::string scaling_text(const Language& words, const Scaling& scaling);
 std::string signed_percent(double fraction);  // "+0.7 %", "−8.4 %"
 
 // "A100 SXM4 80 GB = 85.2 GB".
@@ -45,7 +47,7 @@ std::string capacity_text(const AppState& state);
 Bytes needed(const AppState& state, Bytes allocated);
 
 // Every number of the estimate that a table shows: all that can be explained but the ends of bands. And those that are words:
-// the place of the peak, the drawn line, the curve of a collective with its measurements.
+// the place of the peak, the drawn line, what the step waits for, the curve of a collective with its measurements.
 struct Row {
   std::string group, path, label, text, unit;
   std::string_view claim;

@@ -37,7 +37,7 @@ Json adopt_now(const char* kind, const std::string& json) {
 TEST_CASE("the curve passes the time that the plan counts with, at the size it sends") {
   for (const char* id : {"story", "llama-3-70b-megatron", "deepseek-v3-2048", "llama-2-7b-rtx-4090"}) {
     INFO(id);
-    App& page = page_at(1440, 2400);
+    App& page = page_at(1440, 3200);
     REQUIRE(page_open(id) == 1);
     draw_until_still();
     const Answer& a = page.state.answer;
@@ -67,7 +67,7 @@ TEST_CASE("the curve passes the time that the plan counts with, at the size it s
 }
 
 TEST_CASE("NVLS stands beside the ring where the switch can reduce") {
-  App& page = page_at(1440, 2400);
+  App& page = page_at(1440, 3200);
   page_edit("cluster", "hgx-h100-80gb");
   page_edit("parallel.data_sharding", "ddp");
   REQUIRE(page.state.errors.empty());
@@ -82,7 +82,7 @@ TEST_CASE("NVLS stands beside the ring where the switch can reduce") {
 }
 
 TEST_CASE("a row of communication chooses what is drawn, until it goes") {
-  App& page = page_at(1440, 2400);
+  App& page = page_at(1440, 3200);
   page_edit("strategy", "fsdp");
   draw_until_still();
   const std::size_t rows = page.state.answer.estimate.communication.size();
@@ -101,7 +101,7 @@ TEST_CASE("a row of communication chooses what is drawn, until it goes") {
 }
 
 TEST_CASE("one GPU has no curve, and says so") {
-  App& page = page_at(390, 3000);
+  App& page = page_at(390, 4200);
   page_edit("parallel.data", "1");
   draw_until_still();
   REQUIRE(page.state.errors.empty());
@@ -111,7 +111,7 @@ TEST_CASE("one GPU has no curve, and says so") {
 }
 
 TEST_CASE("a machine from outside becomes the cluster, and the plan follows") {
-  App& page = page_at(1440, 1200);
+  App& page = page_at(1440, 2400);
   page_edit("strategy", "fsdp");
   const std::string before = page_export("json");
   const Json said = adopt_now("cluster", topology(page, "tests/data/topologies/topo-01.txt"));
@@ -128,7 +128,7 @@ TEST_CASE("a machine from outside becomes the cluster, and the plan follows") {
 }
 
 TEST_CASE("sizes that do not divide the machine follow it") {
-  App& page = page_at(1440, 1200);
+  App& page = page_at(1440, 2400);
   page_edit("cluster.gpus_per_node", "8");
   page_edit("parallel.tensor", "8");
   page_edit("training.global_batch_size", "5");
@@ -143,7 +143,7 @@ TEST_CASE("sizes that do not divide the machine follow it") {
 }
 
 TEST_CASE("what cannot be read changes nothing") {
-  page_at(1440, 1200);
+  page_at(1440, 2400);
   const std::string before = page_state();
   for (const auto& [kind, json] : {std::pair{"cluster", "{\"node\":\"no-such-node\"}"},
                                    {"cluster", "[]"},
@@ -163,7 +163,7 @@ TEST_CASE("what cannot be read changes nothing") {
 }
 
 TEST_CASE("measurements are drawn and decide") {
-  App& page = page_at(1440, 2400);
+  App& page = page_at(1440, 3200);
   page_edit("cluster", "dgx-a100-40gb");
   page_edit("strategy", "ddp");
   REQUIRE(page.state.errors.empty());
@@ -195,14 +195,14 @@ TEST_CASE("measurements are drawn and decide") {
 }
 
 TEST_CASE("the paste button asks the frame for its dialog") {
-  page_at(1440, 1600);
+  page_at(1440, 2400);
   said() = {};
   REQUIRE(press_on("in.paste"));
   CHECK(said().pastes == 1);
 }
 
 TEST_CASE("without peer access host memory is drawn") {
-  App& page = page_at(1440, 1200);
+  App& page = page_at(1440, 2400);
   page_edit("strategy", "fsdp");
   draw_until_still();
   CHECK(!is_drawn(page, "wiring.dram.cpu0"));
@@ -212,7 +212,7 @@ TEST_CASE("without peer access host memory is drawn") {
 }
 
 TEST_CASE("a better mapping is found when nothing waits, and taken in one edit") {
-  App& page = page_at(1440, 1600);
+  App& page = page_at(1440, 2400);
   page_edit("cluster", "a100-80gb-pcie-4x-pairs");
   page_edit("parallel.tensor", "2");
   page_edit("parallel.placement", "[0,2,1,3]");

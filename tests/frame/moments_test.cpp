@@ -43,13 +43,13 @@ void type(ImGuiKey key) {
 }  // namespace
 
 TEST_CASE("the line's highest point stands where the allocated bytes are, for every stage") {
-  page_at(1440, 2000);
+  page_at(1440, 2800);
   const Json scenarios = parse_json(page_scenarios()).value();
   for (const Json& scenario : scenarios)
     for (const int width : {1440, 390}) {
       const std::string id = scenario["id"];
       DYNAMIC_SECTION(id << ' ' << width) {
-        App& page = page_at(width, 2800);
+        App& page = page_at(width, 4200);
         REQUIRE(page_open(id.c_str()) == 1);
         const Estimate& e = page.state.answer.estimate;
         REQUIRE(page.state.answer.lines.size() == e.memory.ranks.size());
@@ -71,13 +71,13 @@ TEST_CASE("the line's highest point stands where the allocated bytes are, for ev
         }
         const auto worst = static_cast<std::size_t>(e.memory.worst_stage);
         CHECK(place_text(page.state, e.stage_memory[worst].place) == e.memory.peak_at);
-        CHECK(ImGui::GetDrawData()->TotalVtxCount < 40000);
+        CHECK(ImGui::GetDrawData()->TotalVtxCount < 60000);
       }
     }
 }
 
 TEST_CASE("the fullest stage is shown until another is chosen") {
-  App& page = page_at(1440, 2000);
+  App& page = page_at(1440, 2800);
   REQUIRE(page_open("deepseek-v3-2048") == 1);
   draw_until_still();
   const int worst = page.state.answer.estimate.memory.worst_stage;
@@ -97,7 +97,7 @@ TEST_CASE("the fullest stage is shown until another is chosen") {
 }
 
 TEST_CASE("the line tells what is under the pointer, and is made once for a plan") {
-  App& page = page_at(1440, 2000);
+  App& page = page_at(1440, 2800);
   page_edit("strategy", "fsdp");
   draw_until_still();
   const MemoryPoint* points = page.state.answer.lines.front().points.data();
@@ -114,7 +114,7 @@ TEST_CASE("the line tells what is under the pointer, and is made once for a plan
 }
 
 TEST_CASE("totals and phases are explained by a press and by the keyboard") {
-  App& page = page_at(1440, 2000);
+  App& page = page_at(1440, 2800);
   for (const char* path :
        {"memory.phases.load", "memory.phases.initialize", "memory.phases.first_step", "memory.phases.steady",
         "memory.phases.between_steps", "memory.phases.save", "memory.allocated_bytes", "memory.reserved_bytes",
@@ -150,7 +150,7 @@ TEST_CASE("the legend keeps off the recipes, and nothing of the moments is cut")
     for (const char* language : {"en", "vi"})
       for (const char* id : {"story", "deepseek-v3-2048", "codellama-34b-zero3"}) {
         INFO(width << ' ' << language << ' ' << id);
-        App& page = page_at(width, 2800);
+        App& page = page_at(width, 4200);
         page_open(id);
         page_view("language", language);
         page_wake(3);

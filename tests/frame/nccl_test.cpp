@@ -50,7 +50,7 @@ void leave() { page_view("wires", "load"); }
 }  // namespace
 
 TEST_CASE("NCCL is asked about when the reader wants to know, once for a cluster") {
-  App& page = page_at(1440, 2400);
+  App& page = page_at(1440, 3200);
   leave();
   CHECK(asked().empty());
   CHECK(row_text("nccl.problem").empty());
@@ -248,7 +248,7 @@ TEST_CASE("whatever an answer holds, the page goes on") {
                              R"({"graphs":[{"kind":"nvls","heads":[-9,4000]}],"ring_limit":{"from":"n","to":[],"bytes_per_s":1e300},"choices":[{"op":1,"switches":[[],[1,2,3],["a","b","c"]]}]})",
                              R"({"graphs":[{"kind":"tree","channels":1}],"trees":[{"channels":[0],"parent":[0,0,-1,7]}]})"}) {
     INFO(answer);
-    page_at(1440, 2400);
+    page_at(1440, 3200);
     page_view("wires", "nccl");
     page_edit("cluster", "hgx-h100-80gb");
     page_edit("cluster", "rtx-pro-6000-8x");

@@ -158,6 +158,6 @@ def visit(browser, url):
 @pytest.fixture
 def wide(visit):
     """A page tall enough for every panel of the wide layout."""
-    page = visit(height=1900)
+    page = visit(height=2700)
     page.settle()
     return page

@@ -37,7 +37,7 @@ def test_the_table_says_what_the_module_says(visit, link):
 
 
 def test_the_module_comes_when_it_is_asked_for_and_works_once_a_cluster(visit):
-    page = visit(SWITCHED, height=1900)
+    page = visit(SWITCHED, height=2700)
     loaded = []
     page.page.on("request", lambda r: loaded.append(r.url.rsplit("/", 1)[-1]))
     turned(page)
@@ -55,7 +55,7 @@ def test_the_module_comes_when_it_is_asked_for_and_works_once_a_cluster(visit):
 
 
 def test_graphs_and_channels_are_stepped_through(visit):
-    page = turned(visit(SWITCHED, height=1900))
+    page = turned(visit(SWITCHED, height=2700))
     for kind in ("tree", "nvls"):
         page.click(f"nccl.graph.{kind}")
         page.settle()
@@ -77,7 +77,7 @@ def test_without_a_pointer_it_is_a_button_of_the_table(visit):
 
 
 def test_other_gpus_are_a_sentence(visit):
-    page = visit("#v=1&m=mistral-7b-v0.1&c=mi300x-8x&ds=fsdp", height=1900)
+    page = visit("#v=1&m=mistral-7b-v0.1&c=mi300x-8x&ds=fsdp", height=2700)
     page.settle()
     page.click("wiring.view.nccl")
     page.until("""() => document.querySelector('#results [data-path="nccl.problem"]')?.textContent.includes("MI300X")""")

@@ -82,7 +82,7 @@ def test_the_gpu_that_was_guessed_can_be_chosen(wide):
     ],
 )
 def test_what_cannot_be_read_says_why_and_changes_nothing(visit, broken, says):
-    page = visit(height=1900)
+    page = visit(height=2700)
     page.settle()
     answer, link = page.answer(), page.page.locator("#link").text_content()
     open_dialog(page)
@@ -96,7 +96,7 @@ def test_what_cannot_be_read_says_why_and_changes_nothing(visit, broken, says):
 
 
 def test_a_dropped_log_becomes_the_basis(visit):
-    page = visit("#v=1&m=mistral-7b-v0.1&c=dgx-a100-40gb&ds=fsdp", height=1900)
+    page = visit("#v=1&m=mistral-7b-v0.1&c=dgx-a100-40gb&ds=fsdp", height=2700)
     page.settle()
     assert "your measurements" not in page.text("collectives.basis")
     drop(page, ("all_gather.txt", LOG))
@@ -151,7 +151,7 @@ def test_a_paste_over_the_canvas_is_read(wide):
 
 
 def test_the_curve_stands_on_wide_pages_and_follows_the_row(visit):
-    page = visit("#v=1&m=mistral-7b-v0.1&c=a100-80gb-pcie-4x-pairs&ds=fsdp", height=1900)
+    page = visit("#v=1&m=mistral-7b-v0.1&c=a100-80gb-pcie-4x-pairs&ds=fsdp", height=2700)
     page.settle()
     plot = page.rect("curve.plot")
     assert plot["width"] > 400 and plot["height"] > 180
@@ -199,7 +199,7 @@ def test_on_a_phone(visit):
 
 
 def test_vietnamese(visit):
-    page = visit("#v=1&m=mistral-7b-v0.1&c=dgx-a100-40gb&ds=fsdp&lang=vi", height=1900)
+    page = visit("#v=1&m=mistral-7b-v0.1&c=dgx-a100-40gb&ds=fsdp&lang=vi", height=2700)
     page.settle()
     drop(page, ("log.txt", LOG))
     assert "Số đo của bạn" in page.page.locator("#paste-said").inner_text()

@@ -4,8 +4,9 @@ import brotli
 
 # The aim is 450 kB. It was met until the page carried the wiring: measured tables, the chart of collectives, the better mapping (55 kB),
 # and since the time of a call follows NCCL's own choice: its search and cost model with the constants of three releases (39 kB).
+# The step on its time line, what the GPU waits for and the curve of more GPUs added 17 kB: panels, streams, scaling, words of two languages.
 # Until it is met again this keeps it from growing.
-FIRST_VISIT = 540_000
+FIRST_VISIT = 557_000
 SHELL = 40_000
 
 

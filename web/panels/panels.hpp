@@ -36,6 +36,16 @@ float wirings_height(const AppState& state);
 Edit draw_step(Ui& ui, const AppState& state, const Rect& area);
 float step_height(const AppState& state, bool narrow);
 
+// "Time line of the step": what each stream does when, and where compute stands still.
+Edit draw_timeline(Ui& ui, const AppState& state, const Rect& area);
+float timeline_height(const AppState& state, bool narrow);
+// "What the GPU waits for": the same, added up by reason.
+Edit draw_waits(Ui& ui, const AppState& state, const Rect& area);
+float waits_height(const AppState& state, bool narrow);
+// "And on more GPUs?": tokens a second and GPU against their number.
+Edit draw_scaling(Ui& ui, const AppState& state, const Rect& area);
+float scaling_height(bool narrow);
+
 // "Bus bandwidth against size": the collective that the wiring is drawn for, predicted, measured, as the plan sends it.
 Edit draw_curves(Ui& ui, const AppState& state, const Rect& area);
 float curves_height(const AppState& state, float width, bool narrow);

@@ -39,7 +39,7 @@ export function guardPointer(canvas, flows) {
   window.addEventListener(
     "wheel",
     (event) => {
-      if (event.target === canvas && (flows() || event.ctrlKey)) event.stopImmediatePropagation();
+      if (event.target === canvas && flows()) event.stopImmediatePropagation();
     },
     early,
   );
