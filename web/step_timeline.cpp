@@ -15,6 +15,7 @@ TimeTone tone_of(const StepEvent& e, const Estimate& estimate) {
     case StepEventKind::forward: return TimeTone::forward;
     case StepEventKind::optimizer: return TimeTone::optimizer;
     case StepEventKind::copy:
+    case StepEventKind::host:
     case StepEventKind::straggler: return TimeTone::other;
     case StepEventKind::communication: break;
     default: return TimeTone::backward;
@@ -137,6 +138,7 @@ std::string block_label(const Estimate& e, const StepEvent& event) {
     case StepEventKind::forward_and_backward: letter = "F B"; break;
     case StepEventKind::optimizer: return "optimizer";
     case StepEventKind::copy: return "copy";
+    case StepEventKind::host:
     case StepEventKind::straggler: return "";
     case StepEventKind::communication: {
       static constexpr std::pair<Collective, const char*> kShort[] = {{Collective::all_gather, "AG"}, {Collective::reduce_scatter, "RS"}, {Collective::all_reduce, "AR"}, {Collective::all_to_all, "A2A"}};
