@@ -140,6 +140,8 @@ bool open_pictures(App& a) {
   a.ui.fonts = load_fonts();
   apply_style(a.palette);
   a.has_pictures = platform::open();
+  a.is_text_only = !a.has_pictures;
+  if (a.is_text_only) find_scaling(a.state);
   return a.has_pictures;
 }
 
@@ -160,6 +162,7 @@ void follow_change(App& a) {
   a.form = form_fields(a.state);
   a.palette = palette_for(a.state.view.is_dark, a.state.view.more_contrast);
   if (a.has_pictures) apply_style(a.palette);
+  if (a.is_text_only) find_scaling(a.state);
   wake(a, 3);
   platform::say_changed();
 }

@@ -18,6 +18,7 @@ struct App {
   PageLayout layout;
   float width = 1280, height = 720;
   bool has_pictures = false;
+  bool is_text_only = false;  // pictures were asked for, and there is nothing to draw on: no frame comes after which nothing waits
   int frames = 0;  // drawn so far
   int wanted = 0;  // still to be drawn
 };
