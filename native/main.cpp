@@ -64,7 +64,7 @@ int run_estimate(const Options& options, const Presets& presets) {
 
   if (options.timeline && !options.json && options.format == RenderFormat::csv)
     return print_errors({Error{"--timeline", "true", "text, --markdown or --json", "--csv has a line for each plan, not for the time line: ask with --json"}}, false);
-  if (options.timeline) request["timeline"] = true;
+  if (options.timeline && options.json) request["timeline"] = true;
   const bool has_questions = !options.questions.empty() || !options.scaling.empty() || !options.crossover.empty();
   if (has_questions && !options.json && options.format == RenderFormat::csv)
     return print_errors({Error{"--csv", "true", "text, --markdown or --json", "--csv has a line for each plan, not for budget, scaling and crossover: ask with --json"}}, false);
@@ -77,7 +77,6 @@ int run_estimate(const Options& options, const Presets& presets) {
   const bool fits = memory.at("fits") == true && memory.at("fits_host") != false;
   const ExitStatus status = options.check && !fits ? kAnswerIsNo : kDone;
 
-  if (options.print_link || !options.explain.empty()) request.erase("timeline");
   if (options.print_link) {
     Result<Json> link = ask("format_link");
     if (!link) return print_errors(link.errors(), options.json);
@@ -89,6 +88,7 @@ int run_estimate(const Options& options, const Presets& presets) {
     request["format"] = name_of(options.format);
     if (options.unit) request["unit"] = name_of(*options.unit);
     if (options.placement) request["placement"] = true;
+    if (options.timeline) request["timeline"] = true;
     ask_questions(options, request);
   }
   Result<Json> document = ask(options.json ? "explain" : "render");

@@ -110,7 +110,7 @@ void explain_times(const Plan& p, const Constants& k, const Estimate& e, Explain
   end(".low", s.time.low, 1 - band, exposed_low, "low end");
   end(".high", s.time.high, 1 + band, exposed_high, "high end");
 
-  out.add("step.compute_s", "C", "m·(F + B)", {count_of("m", m, "micro-batches per step"), seconds_of("F", c.forward, kEstimate, "forward of one on the slowest stage: matrix products, attention, element-wise traffic, each by roofline"), seconds_of("B", c.backward, kEstimate, "backward of one, recomputation included")}, s.compute.value, "s", kEstimate, fitted);
+  out.add("step.compute_s", "C", "m·(F + B)", {count_of("m", m, "micro-batches per step"), seconds_of("F", c.forward, kEstimate, "forward of one on the slowest stage: matrix products by their shapes, attention, passes over memory"), seconds_of("B", c.backward, kEstimate, "backward of one, recomputation included")}, s.compute.value, "s", kEstimate, fitted);
   std::vector<ExplainedValue> exposed;
   std::string formula;
   for (std::size_t i = 0; i < e.communication.size(); ++i) {

@@ -143,16 +143,16 @@ MappedStep::Result MappedStep::step(const std::vector<int>& gpus) {
         const MessageCost& c = cost_.messages[i];
         calls.push_back(collective_call(cluster_, ring, c.message.collective, c.ranks, c.message.bytes));
       }
-      known = kind.known.emplace(std::move(key), std::move(calls)).first;
+      known = kind.known.emplace(std::move(key), Laid{ring, std::move(calls)}).first;
     }
     for (std::size_t i = 0; i < kind.messages.size(); ++i) {
       MessageCost& c = cost_.messages[kind.messages[i]];
-      c.call = known->second[i];
-      c.total = c.message.calls * c.call.time.value;
-      result.communication += c.total;
+      c.ring = known->second.ring;
+      c.call = known->second.calls[i];
     }
   }
   settle(plan_, efficiency_, cost_);
+  for (const MessageCost& c : cost_.messages) result.communication += c.total;
   result.time = cost_.time.value;
   return result;
 }

@@ -34,11 +34,15 @@ class MappedStep {
   std::vector<std::pair<int, int>> symmetries() const;
 
  private:
+  struct Laid {
+    RingOnWiring ring;
+    std::vector<CollectiveCall> calls;  // one of each message
+  };
   struct Kind {
     GroupShape shape;
     std::vector<std::size_t> messages;  // into cost_.messages
     bool is_ordered = false;            // neighbours in order of ranks talk, not a ring of its own order
-    std::map<std::vector<int>, std::vector<CollectiveCall>> known;  // by GPUs of the groups: one call of each message
+    std::map<std::vector<int>, Laid> known;  // by GPUs of the groups
   };
   bool keeps_groups(const std::vector<int>& moved) const;
 

@@ -84,7 +84,7 @@ std::vector<Utilization> utilization(const Plan& p, const Estimate& e) {
 }
 
 std::string_view convention_label(FlopConvention convention) {
-  constexpr std::array<std::string_view, 7> kLabels = {"PaLM", "PaLM, causal", "Megatron's papers", "with what is repeated", "Megatron-LM", "torchtitan", "6N"};
+  constexpr std::array<std::string_view, 7> kLabels = {"PaLM", "PaLM, causal", "Megatron's papers", "Megatron's papers with recomputation", "Megatron-LM", "torchtitan", "6N"};
   return kLabels[static_cast<std::size_t>(convention)];
 }
 

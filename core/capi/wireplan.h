@@ -14,7 +14,7 @@ extern "C" {
      explain      {"plan":STATED, "path":"memory.states.parameters"} -> where that number comes from
      compare      {"plans":[STATED,...]} -> the comparison; the first is the baseline
      placement    {"plan":STATED, "gpus":4} -> the best mapping of ranks to GPUs, the best 4 of a node's GPUs (left out: as many as it uses)
-     render       {"plan":STATED or "plans":[STATED,...], "format":"text|markdown|csv", "unit":"GB|GiB"} -> {"text"};
+     render       {"plan":STATED or "plans":[STATED,...], "format":"text|markdown|csv", "unit":"GB|GiB", "timeline"?, "placement"?} -> {"text"};
                   with "path" beside "plan": the explanation of that number; with "placement":true the best mapping too, and with
                   the questions of an estimate their answers
      collectives  {"cluster":CLUSTER, "op":"all_reduce|...|all", "sizes":[bytes,...] or {"begin","end","factor" or "step"},

@@ -196,7 +196,7 @@ DataParallelWaits waits_for_data(const Plan& p, const EfficiencyConstants& k, St
         pass += u.count * u.compute;
         if (u.count <= 1) continue;
         const double kept = std::ceil(u.count / chunks), part = u.count / chunks / kept;
-        u = {part * u.compute, part * u.gather, part * u.reduction, kept};
+        u = {part * u.compute, part * u.gather, part * u.reduction, kept, part * u.copy};
       }
       earlier = std::max(Seconds(0), (1 - 1 / chunks) * (traffic - static_cast<double>(p.parallel.pipeline) * pass));
     }

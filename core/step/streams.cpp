@@ -47,10 +47,10 @@ class StepStreams {
   std::size_t compute = 0, network = 0, inside = 0, copies = 0;
   Count stage = 0;
   Seconds now;
-  std::string reason;  // what the next event of compute waits for, when it comes late
+  std::vector<StepWait> pending;  // what the next event of compute waits for
 
   std::size_t stream(Count of, const char* name) {
-    streams.push_back({of, name, {}});
+    streams.push_back({of, name, {}, {}});
     return streams.size() - 1;
   }
 
@@ -59,14 +59,29 @@ class StepStreams {
     StepStream& s = streams[where];
     const Seconds free = s.events.empty() ? Seconds(0) : s.events.back().start + s.events.back().duration;
     event.start = std::max(event.start, free);  // sums of many terms may differ in the last digit
-    if (event.start - free <= Seconds(1e-12)) event.waits_for.clear();
     s.events.push_back(std::move(event));
   }
 
+  static void add(std::vector<StepWait>& waits, StepWait wait) {
+    if (wait.total.value <= 1e-12) return;
+    const auto known = std::find_if(waits.begin(), waits.end(), [&](const StepWait& w) { return w.reason == wait.reason; });
+    if (known == waits.end()) return waits.push_back(std::move(wait));
+    known->total += wait.total;
+    known->times += wait.times;
+  }
+
+  void wait(std::string reason, Seconds how_long) { add(pending, {std::move(reason), how_long, 1}); }
+
+  // An event of compute; it names the longest of what it waited for.
   void work(std::string name, StepEventKind kind, Seconds start, Seconds duration, Count micro_batch) {
     if (duration.value <= 0) return;
-    put(compute, {std::move(name), kind, start, duration, micro_batch, -1, reason});
-    reason.clear();
+    const auto longest = std::max_element(pending.begin(), pending.end(), [](const StepWait& a, const StepWait& b) { return a.total < b.total; });
+    put(compute, {std::move(name), kind, start, duration, micro_batch, -1, longest == pending.end() ? std::string() : longest->reason});
+    for (StepWait& w : pending) {
+      w.times = 1;
+      add(streams[compute].waits, std::move(w));
+    }
+    pending.clear();
   }
 
   void send(int message, Seconds start, Seconds duration, Count micro_batch) {
@@ -101,7 +116,7 @@ class StepStreams {
       Seconds copied;
       for (const PassUnits& u : units) copied += u.count * u.copy;
       put(copies, {kCopied, StepEventKind::copy, now, std::min(copied, total), micro_batch, -1, {}});
-      if (lost.first.value > 0) reason = first_gather(message_of(p, c, traffic, is_forward ? 0 : 2, true), traffic);
+      wait(first_gather(message_of(p, c, traffic, is_forward ? 0 : 2, true), traffic), lost.first);
       work(direction, kind, now + lost.first, total - lost.first - lost.last, micro_batch);
       for (const bool gathers : {true, false}) {
         const int message = message_of(p, c, traffic, 1, gathers);
@@ -113,7 +128,7 @@ class StepStreams {
       detailed(units, events, traffic, is_forward, micro_batch);
     }
     now += total;
-    if (lost.last.value > 0) reason = "the last " + std::string(name_of_message(message_of(p, c, traffic, is_forward ? 0 : 2, false))) + " of the pass: nothing is left to compute beside it";
+    wait("the last " + std::string(name_of_message(message_of(p, c, traffic, is_forward ? 0 : 2, false))) + " of the pass: nothing is left to compute beside it", lost.last);
   }
 
   std::string first_gather(int message, PassTraffic traffic) const {
@@ -137,9 +152,7 @@ class StepStreams {
       }
       const bool is_layer = e.run == 1;
       const int gather = message_of(p, c, traffic, e.run, true);
-      if (e.waited.value > 0) {
-        reason = gather < 0 ? (gathered ? "copies from the host: longer than the layer before computes" : kFirstCopy) : gathered ? std::string(name_of_message(gather)) + ": longer than the layer before computes" : first_gather(gather, traffic);
-      }
+      wait(gather < 0 ? (gathered ? "copies from the host: longer than the layer before computes" : kFirstCopy) : gathered ? std::string(name_of_message(gather)) + ": longer than the layer before computes" : first_gather(gather, traffic), e.waited);
       gathered = gathered || gather >= 0 || own.layer.copy.value > 0;
       const Count layers = static_cast<Count>(own.layers), layer = is_forward ? e.unit : layers - 1 - e.unit;
       const std::string name = direction + (is_layer ? numbered("layer ", layer) : std::string((e.run == 0) == is_forward ? "the embedding" : "the head"));
@@ -157,7 +170,8 @@ class StepStreams {
         shown = std::min(shown, waits);
         put(inside, {std::string(name_of_message(sent)), StepEventKind::communication, now + e.start + busy + slowed, shown, micro_batch, sent, {}});
       }
-      reason = shown >= 0.5 * waits ? std::string(name_of_message(sent)) + " inside the layer before" : "the host: launching a layer's kernels takes longer than they run";
+      wait(std::string(name_of_message(sent)) + " inside the layer before", shown);
+      wait("the host: launching a layer's kernels takes longer than they run", waits - shown);
     }
   }
 
@@ -169,7 +183,7 @@ class StepStreams {
       pass(false, i, in_detail);
       const Seconds host = Seconds(k_.host_per_micro_batch_s * (p.training.cuda_graphs ? k_.host_with_graphs : 1.0));
       now += host;
-      if (host.value > 0 && reason.empty()) reason = kHost;
+      wait(kHost, host);
     }
   }
 
@@ -180,7 +194,7 @@ class StepStreams {
       if (x.message.group == GroupKind::pipeline) hop = std::max(hop, x.call.time.value);
     std::vector<PassEvent> events;
     const PipelineTimes times = pipeline_times(schedule_of(p), stage_passes(c, true), hop, &events);
-    const bool all = static_cast<double>(events.size()) <= 4 * kDetailed;
+    const bool all = static_cast<double>(events.size()) <= kPasses;
     std::vector<std::size_t> of(c.stages.size(), compute);
     for (std::size_t i = 0; i < c.stages.size(); ++i)
       if (static_cast<Count>(i) != stage && all) of[i] = stream(static_cast<Count>(i), "compute");
@@ -195,17 +209,26 @@ class StepStreams {
       const std::size_t where = of[static_cast<std::size_t>(e.stage)];
       StepStream& s = streams[where];
       const Seconds free = s.events.empty() ? before : s.events.back().start + s.events.back().duration, start = before + e.start;
-      std::string waits;
-      if (start - free > Seconds(1e-9)) waits = s.events.empty() ? "the first micro-batch, still in the stages before" : is_forward ? "the output of the stage before" : "the gradient of the stage after";
-      s.events.push_back({std::move(name), kind, std::max(start, free), e.duration, e.micro_batch, -1, std::move(waits)});
-      if (where == compute && !is_weights) per_pass(is_forward, start, e.duration, e.micro_batch);
+      std::string reason;
+      if (start - free > Seconds(1e-9)) reason = s.events.empty() ? "the first micro-batch, still in the stages before" : is_forward ? "the output of the stage before" : "the gradient of the stage after";
+      if (s.events.empty()) {
+        if (before > start - free && !pending.empty()) reason = pending.front().reason;
+        for (const StepWait& w : pending) add(s.waits, w);
+      }
+      add(s.waits, {reason, start - free, 1});
+      s.events.push_back({std::move(name), kind, std::max(start, free), e.duration, e.micro_batch, -1, std::move(reason)});
+      if (where != compute || is_weights) continue;
+      if (is_forward || is_pair) per_pass(true, start, is_pair ? 0.5 * e.duration : e.duration, e.micro_batch);
+      if (!is_forward) per_pass(false, is_pair ? start + 0.5 * e.duration : start, is_pair ? 0.5 * e.duration : e.duration, e.micro_batch);
     }
+    pending.clear();
     now = before + c.schedule;
     const StepEvent& last = streams[compute].events.back();
-    if (now - last.start - last.duration > Seconds(1e-9)) reason = "the last micro-batch, still in other stages";
+    wait("the last micro-batch, still in other stages", now - last.start - last.duration);
     now += once(Phase::backward, now);
-    now += static_cast<double>(m) * Seconds(k_.host_per_micro_batch_s * (p.training.cuda_graphs ? k_.host_with_graphs : 1.0));
-    if (reason.empty()) reason = kHost;
+    const Seconds host = static_cast<double>(m) * Seconds(k_.host_per_micro_batch_s * (p.training.cuda_graphs ? k_.host_with_graphs : 1.0));
+    wait(kHost, host);
+    now += host;
   }
 
   bool is_once(const Message& x) const { return m > 1 && may_hide(x) && passes_of(p, x) == 1; }
@@ -236,7 +259,7 @@ class StepStreams {
       if (!is_once(x.message) || x.message.phase != phase) continue;
       send(static_cast<int>(i), at, x.total, -1);
       at += x.total;
-      if (x.exposed.value > 0) reason = std::string(x.message.name) + ": more than compute beside it hides";
+      wait(std::string(x.message.name) + ": more than compute beside it hides", x.exposed);
     }
     return shown;
   }
@@ -252,14 +275,14 @@ class StepStreams {
         if (comes_after != after_optimizer) continue;
         send(static_cast<int>(i), now, x.total, -1);
         now += x.total;
-        reason = std::string(x.message.name) + ": the framework runs nothing beside it";
+        wait(std::string(x.message.name) + ": the framework runs nothing beside it", x.total);
       }
     };
     blocking(false);
     if (const Seconds alone = c.offload - c.waits_for_copies; alone.value > 0) {
       put(copies, {kCopied, StepEventKind::copy, now, alone, -1, -1, {}});
       now += alone;
-      reason = "copies between GPU and host";
+      wait("copies between GPU and host", alone);
     }
     work("optimizer", StepEventKind::optimizer, now, c.optimizer, -1);
     now += c.optimizer;
@@ -276,19 +299,8 @@ std::vector<StepStream> step_streams(const Plan& plan, const StepCost& cost, con
 
 std::vector<StepWait> step_waits(const StepCost& cost, const std::vector<StepStream>& streams) {
   std::vector<StepWait> waits;
-  for (const StepStream& s : streams) {
-    if (s.stage != static_cast<Count>(cost.slowest) || s.name != "compute") continue;
-    Seconds free;
-    for (const StepEvent& e : s.events) {
-      const Seconds gap = e.start - free;
-      free = e.start + e.duration;
-      if (gap.value <= 1e-12 || e.waits_for.empty()) continue;
-      auto known = std::find_if(waits.begin(), waits.end(), [&](const StepWait& w) { return w.reason == e.waits_for; });
-      if (known == waits.end()) known = waits.insert(waits.end(), {e.waits_for, {}, 0});
-      known->total += gap;
-      known->times += 1;
-    }
-  }
+  for (const StepStream& s : streams)
+    if (s.stage == static_cast<Count>(cost.slowest) && s.name == "compute") waits = s.waits;
   sort(waits, [](const StepWait& a, const StepWait& b) { return a.total > b.total; });
   return waits;
 }

@@ -1,4 +1,5 @@
 // Budget, scaling and crossover as documents and as text.
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -32,7 +33,12 @@ Json budget_json(const Budget& b) {
 }
 
 // Four significant digits at most, thousands by comma.
-std::string amount(double value) { return value >= 100 ? format_count(value) : format_fixed(value, value >= 10 ? 1 : 2); }
+std::string amount(double value) {
+  if (value < 100) return format_fixed(value, value >= 10 ? 1 : 2);
+  double unit = 1;
+  while (value / unit >= 1e4) unit *= 10;
+  return format_count(std::floor(value / unit + 0.5) * unit);
+}
 std::string amounts(const Range<double>& r) { return amount(r.value) + " (" + amount(r.low) + " to " + amount(r.high) + ")"; }
 
 std::string duration(Seconds s) {

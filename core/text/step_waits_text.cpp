@@ -12,7 +12,7 @@ void render_waits(Sheet& sheet, const StepCost& cost, const std::vector<StepStre
   Table table{{{"it stands still for", false}, {"times", true}, {"in all", true}, {"of the step", true}}, {}, {}};
   for (const StepWait& w : waits) table.rows.push_back({w.reason, format_count(w.times), format_seconds(w.total), format_percent(step > 0 ? w.total.value / step : 0)});
   sheet.table(table);
-  if (cost.stages.size() > 1) sheet.paragraph("Stage " + std::to_string(cost.slowest) + ", the slowest. The other stages: ask for --json.");
+  if (cost.stages.size() > 1) sheet.paragraph("These are the waits of stage " + std::to_string(cost.slowest) + ", the slowest.");
 }
 
 }  // namespace wireplan

@@ -118,18 +118,18 @@ std::string source_markdown(const StepRows& rows, const StepErrors& errors) {
   const auto line = [&](const std::string& name, std::optional<std::size_t> source) {
     const auto of = [&](const std::vector<double>& r) { return summary_of(source ? of_source(rows, r, *source) : r); };
     const Summary before = of(errors.before), in = of(errors.fitted);
-    append(out, "| %s | %zu | %.1f / %.1f / %.0f %% | %+.1f | %.1f / %.1f / %.0f |", name.c_str(),
+    append(out, "| %s | %zu | %.1f / %.1f / %.1f | %+.1f | %.1f / %.1f / %.1f |", name.c_str(),
            source ? of_source(rows, errors.fitted, *source).size() : errors.fitted.size(), before.median, before.p90,
            before.worst, before.bias, in.median, in.p90, in.worst);
     if (has_left_out) {
       const Summary left = of(errors.left_out);
-      append(out, " %.1f / %.1f / %.0f | %+.1f |", left.median, left.p90, left.worst, left.bias);
+      append(out, " %.1f / %.1f / %.1f | %+.1f |", left.median, left.p90, left.worst, left.bias);
     }
     out += '\n';
   };
   for (std::size_t s = 0; s < rows.sources().size(); ++s) line(rows.sources()[s], s);
   line("all rows", std::nullopt);
-  append(out, "| median over sources | | %.1f %% | | %.1f |", median_of_sources(rows, errors.before),
+  append(out, "| median over sources | | %.1f | | %.1f |", median_of_sources(rows, errors.before),
          median_of_sources(rows, errors.fitted));
   if (has_left_out) append(out, " %.1f | |", median_of_sources(rows, errors.left_out));
   return out + '\n';
