@@ -149,7 +149,7 @@ void fill_step(const Plan& p, Estimate& e) {
   s.straggler = c.straggler;
   s.on_ideal_wiring = c.on_ideal_wiring;
   s.wiring_latency = latency_share(c) * (c.time.value - c.on_ideal_wiring);
-  s.wiring_bandwidth = c.time.value - c.on_ideal_wiring - s.wiring_latency;
+  s.wiring_bandwidth = std::max(Seconds(0), c.time.value - c.on_ideal_wiring - s.wiring_latency);
   const double sequences = static_cast<double>(p.training.global_batch_size), seconds = c.time.value.value;
   const double gpus = static_cast<double>(total_gpus(p.cluster));
   const double tokens = sequences * static_cast<double>(p.training.sequence_length);

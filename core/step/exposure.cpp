@@ -19,6 +19,7 @@ Place place_of(const Plan& p, const StepCost& cost, std::size_t i) {
   const Message& m = cost.messages[i].message;
   const double layers = cost.stages[static_cast<std::size_t>(cost.busiest)].layers;
   const auto is_layers = [&](const MessageCost& c) { return is_alike(c.message, m) && 2 * c.message.calls / passes_of(p, m) >= layers; };
+  if (layers < 1) return Place::first_end;  // a stage of an end alone
   if (is_layers(cost.messages[i])) return Place::layers;
   const auto here = cost.messages.begin() + static_cast<std::ptrdiff_t>(i);
   const bool after = std::any_of(cost.messages.begin(), here, is_layers), before = std::any_of(here + 1, cost.messages.end(), is_layers);
@@ -64,6 +65,8 @@ double passes_of(const Plan& p, const Message& m) {
   if (is_gather(m.collective)) return p.parallel.framework == Framework::megatron && !shards_parameters(p.parallel.data_sharding) ? 1 : all;
   return p.parallel.gradient_sync == GradientSync::every ? all : 1;
 }
+
+bool comes_once(const Plan& p, const Message& m) { return passes_of(p, m) == 1 && (micro_batches(p) > 1 || p.parallel.pipeline > 1); }
 
 bool may_hide(const Message& m) { return m.overlappable && !is_model_parallel(m.group) && (m.phase == Phase::forward || m.phase == Phase::backward); }
 
@@ -137,7 +140,7 @@ std::vector<PassUnits> pass_units(const Plan& p, const StepCost& cost, PassTraff
     const MessageCost& c = cost.messages[i];
     if (!may_hide(c.message) || (c.message.phase == Phase::forward) != is_forward) continue;
     const double passes = passes_of(p, c.message);
-    if (passes == 1 && !is_only && micro_batches(p) > 1) continue;
+    if (comes_once(p, c.message) && !is_only) continue;
     const bool gathers = is_gather(c.message.collective);
     const Seconds call = c.sharing * c.call.time.value, all = c.total / passes;
     const auto add = [gathers](PassUnits& unit, Seconds s) { (gathers ? unit.gather : unit.reduction) += s; };
@@ -163,12 +166,14 @@ DataParallelWaits waits_for_data(const Plan& p, const EfficiencyConstants& k, St
     MessageCost& c = cost.messages[i];
     c.unavoidable = {};
     if (may_hide(c.message)) {
-      of[c.message.phase == Phase::backward][passes_of(p, c.message) == 1 && m > 1].push_back(i);
+      of[c.message.phase == Phase::backward][comes_once(p, c.message)].push_back(i);
       continue;
     }
     if (is_model_parallel(c.message.group) && (c.message.phase == Phase::forward || c.message.phase == Phase::backward)) continue;
     c.share = 1;
-    waits.once += c.total;
+    const bool in_passes = (c.message.phase == Phase::forward || c.message.phase == Phase::backward) && !comes_once(p, c.message);
+    if (in_passes) (c.message.phase == Phase::forward ? waits.forward : waits.backward) += c.total / m;
+    else waits.once += c.total;
   }
   const double chunks = chunks_of(p);
   for (const bool is_backward : {false, true}) {
@@ -182,7 +187,7 @@ DataParallelWaits waits_for_data(const Plan& p, const EfficiencyConstants& k, St
       each = pass_times(units, k.overlap_slowdown);
       for (PassUnits& u : units) u.copy = {};
       const PassTimes traffic = copies ? pass_times(units, k.overlap_slowdown) : each;
-      (is_backward ? waits.backward : waits.forward) = traffic.lost();
+      (is_backward ? waits.backward : waits.forward) += traffic.lost();
       (is_backward ? waits.copies_backward : waits.copies_forward) = each.lost() - traffic.lost();
       deal(cost, every, m * traffic.lost(), traffic.first, traffic.last, m);
     }

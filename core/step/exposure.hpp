@@ -39,6 +39,7 @@ int message_of(const Plan& plan, const StepCost& cost, PassTraffic traffic, int 
 // Passes of a step that a message's calls are dealt to: every micro-batch, or one of them. Gathers of sharded parameters come
 // with every use; Megatron's distributed optimizer gathers what it updated, once.
 double passes_of(const Plan& plan, const Message& message);
+bool comes_once(const Plan& plan, const Message& message);  // in one pass of several: of the micro-batches, or of the stages
 
 // Runs beside compute of its phase; the others stand in the way of it.
 bool may_hide(const Message& message);

@@ -23,8 +23,12 @@ PassTimes pass_times(const std::vector<PassUnits>& runs, double slowdown, std::v
   };
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const double c = runs[i].compute.value, g = runs[i].gather.value, r = runs[i].reduction.value, o = runs[i].copy.value;
-    const double slowed = slowdown * std::min(c, g + r);
-    double apart = -1;
+    double apart = -1, following = 0;  // the gather of the unit after the run
+    for (std::size_t j = i + 1; j < runs.size(); ++j)
+      if (runs[j].count > 0) {
+        following = runs[j].gather.value;
+        break;
+      }
     for (double k = 0; k < runs[i].count; ++k) {
       const int run = static_cast<int>(i), unit = static_cast<int>(k);
       double start = now;
@@ -37,6 +41,7 @@ PassTimes pass_times(const std::vector<PassUnits>& runs, double slowdown, std::v
         network += g;
         start = std::max(now, network);
       }
+      const double beside = owed + (k + 1 < runs[i].count ? g : following), slowed = slowdown * std::min(c, beside);
       reduce();
       const double waited = start - now;
       (g + o > 0 && !gathered ? times.first : times.between) += Seconds(waited);
@@ -48,15 +53,16 @@ PassTimes pass_times(const std::vector<PassUnits>& runs, double slowdown, std::v
       owed = r;
       owner_run = run;
       owner_unit = unit;
-      // From the second unit of a run on, the one before is its like.
-      if (!events && k >= 2 && std::fabs(lead - apart) <= 1e-13 * now) {
-        const double left = runs[i].count - 1 - k, each = waited + c + slowed;
+      // From the second unit of a run on, the one before is its like; so is the one after, but for the last.
+      const double left = std::ceil(runs[i].count) - 2 - k;
+      if (!events && k >= 2 && left > 0 && std::fabs(lead - apart) <= 1e-13 * now) {
+        const double each = waited + c + slowed;
         times.between += Seconds(left * waited);
         times.slowed += Seconds(left * slowed);
         now += left * each;
         network += left * each;
         issued += left * each;
-        break;
+        k += left;
       }
       apart = lead;
     }

@@ -34,7 +34,7 @@ struct UnitEvent {
 };
 
 // what: two streams. Compute takes the units in order, each after its gather. The network serves gathers and reductions one by one: the
-//   gather of the next unit from the start of a unit on (prefetch of one), a unit's reduction after it.  c' = c + γ·min(c, g + r)
+//   gather of the next unit from the start of a unit on (prefetch of one), a unit's reduction after it.  c' = c + γ·min(c, g of the next + r of the one before)
 //   A gather's copy from the host comes before it, in turn with the traffic: on cards without other links both take the same slot. A copy engine
 //   moves it, so compute loses nothing to it.
 //   A pass starts and ends with an idle network: its first gather cannot be fetched before, its last reduction is waited for.

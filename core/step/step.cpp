@@ -177,8 +177,10 @@ void settle(const Plan& p, const EfficiencyConstants& k, StepCost& cost) {
     }
   const Seconds without_hops = schedule_time(p, cost, true, Seconds(0));
   cost.schedule = hop.value > 0 ? schedule_time(p, cost, true, hop) : without_hops;
+  for (const MessageCost& c : cost.messages)  // a link sends one after another
+    if (c.message.group == GroupKind::pipeline) cost.schedule = std::max(cost.schedule, c.total);
   cost.ideal_schedule = schedule_time(p, cost, false, Seconds(0));
-  const Seconds own_hops = std::min(hops, cost.schedule - without_hops);
+  const Seconds own_hops = std::clamp(cost.schedule - without_hops, Seconds(0), hops);
 
   // What its own communication adds to the rank's passes, less what would have been waiting for the host anyway.
   const Seconds copies = m * (data.copies_forward + data.copies_backward);
@@ -219,7 +221,7 @@ void settle(const Plan& p, const EfficiencyConstants& k, StepCost& cost) {
   }
   cost.time = {low, total, high};
   // The same plan on infinitely fast links: its bubble is smaller too.
-  cost.on_ideal_wiring = (1 + cost.straggler_factor) * (busy - cost.exposed_communication - cost.bubble + cost.ideal_bubble);
+  cost.on_ideal_wiring = std::min(total, (1 + cost.straggler_factor) * (busy - cost.exposed_communication - cost.bubble + cost.ideal_bubble));
 }
 
 }  // namespace wireplan

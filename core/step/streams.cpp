@@ -16,6 +16,7 @@ std::string numbered(const char* text, Count n) { return text + std::to_string(n
 
 constexpr const char* kFirstCopy = "the first copy from the host of the pass: nothing computes before it";
 constexpr const char* kCopied = "between GPU and host";
+constexpr double kNoticed = 1e-6;  // seconds a stream stands still before a reader is told why
 constexpr const char* kHost = "the host, between micro-batches";
 
 class StepStreams {
@@ -76,7 +77,9 @@ class StepStreams {
   void work(std::string name, StepEventKind kind, Seconds start, Seconds duration, Count micro_batch) {
     if (duration.value <= 0) return;
     const auto longest = std::max_element(pending.begin(), pending.end(), [](const StepWait& a, const StepWait& b) { return a.total < b.total; });
-    put(compute, {std::move(name), kind, start, duration, micro_batch, -1, longest == pending.end() ? std::string() : longest->reason});
+    Seconds all;
+    for (const StepWait& w : pending) all += w.total;
+    put(compute, {std::move(name), kind, start, duration, micro_batch, -1, all.value > kNoticed ? longest->reason : std::string()});
     for (StepWait& w : pending) {
       w.times = 1;
       add(streams[compute].waits, std::move(w));
@@ -128,7 +131,9 @@ class StepStreams {
       detailed(units, events, traffic, is_forward, micro_batch);
     }
     now += total;
-    wait("the last " + std::string(name_of_message(message_of(p, c, traffic, is_forward ? 0 : 2, false))) + " of the pass: nothing is left to compute beside it", lost.last);
+    int last = message_of(p, c, traffic, is_forward ? 0 : 2, false);
+    if (last < 0) last = message_of(p, c, traffic, 1, false);
+    wait("the last " + std::string(name_of_message(last)) + " of the pass: nothing is left to compute beside it", lost.last);
   }
 
   std::string first_gather(int message, PassTraffic traffic) const {
@@ -231,14 +236,17 @@ class StepStreams {
     now += host;
   }
 
-  bool is_once(const Message& x) const { return m > 1 && may_hide(x) && passes_of(p, x) == 1; }
+  bool is_once(const Message& x) const { return may_hide(x) && comes_once(p, x); }
+
+  // Data-parallel traffic of every pass.
+  bool is_of_passes(const Message& x) const { return !is_model_parallel(x.group) && (x.phase == Phase::forward || x.phase == Phase::backward) && !comes_once(p, x); }
 
   // Gathers and reductions of a pass in a pipeline, as one.
   void per_pass(bool is_forward, Seconds start, Seconds duration, Count micro_batch) {
     Seconds at = start;
     for (std::size_t i = 0; i < c.messages.size(); ++i) {
       const MessageCost& x = c.messages[i];
-      if (!may_hide(x.message) || is_once(x.message) || (x.message.phase == Phase::forward) != is_forward) continue;
+      if (!is_of_passes(x.message) || x.message.phase != (is_forward ? Phase::forward : Phase::backward)) continue;
       const Seconds each = std::min(x.total / (static_cast<double>(m) * chunks_of(schedule_of(p))), start + duration - at);
       send(static_cast<int>(i), at, each, micro_batch);
       at += std::max(Seconds(0), each);
@@ -270,7 +278,7 @@ class StepStreams {
       for (std::size_t i = 0; i < c.messages.size(); ++i) {
         const MessageCost& x = c.messages[i];
         const bool in_passes = is_model_parallel(x.message.group) && (x.message.phase == Phase::forward || x.message.phase == Phase::backward);
-        if (may_hide(x.message) || in_passes) continue;
+        if (may_hide(x.message) || in_passes || (c.stages.size() > 1 && is_of_passes(x.message))) continue;
         const bool comes_after = x.message.phase == Phase::optimizer && (x.message.collective == Collective::all_gather || x.message.collective == Collective::broadcast);
         if (comes_after != after_optimizer) continue;
         send(static_cast<int>(i), now, x.total, -1);

@@ -223,3 +223,32 @@ TEST_CASE("traffic beside compute waits for what the layers send over the same l
   CHECK(sharing({{"parallel.data_sharding", "fsdp"}, {"parallel.tensor", "2"}, {"parallel.data", "2"}, {"cluster.node", "a100-80gb-pcie-4x-host"}, {"cluster.gpus_per_node", "4"}}) == 1);
   CHECK(sharing({{"parallel.data_sharding", "fsdp"}, {"parallel.tensor", "8"}, {"parallel.data", "2"}, {"cluster.nodes", "2"}, {"cluster.gpus_per_node", "8"}, {"cluster.network", "infiniband-1x100"}}) == 1);
 }
+
+TEST_CASE("overlap never makes a step slower than none, in a pipeline of one micro-batch either") {
+  for (const char* sharding : {"ddp", "zero2", "fsdp"})
+    for (const char* batch : {"2", "8"}) {
+      DYNAMIC_SECTION(sharding << " " << batch) {
+        const auto time = [&](const char* overlap) {
+          return estimate(plan_of(std::string(R"({"model":"llama-3-8b","training":{"global_batch_size":)") + batch + R"(},"parallel":{"data_sharding":")" + sharding + R"(","data":2,"pipeline":4,"overlap":{"gradient_reduce":)" + overlap + R"(,"parameter_gather":)" + overlap + R"(}},"cluster":{"nodes":8,"node":"dgx-a100-80gb","gpus_per_node":1,"network":"ethernet-1x10"}})"), constants()).step.time.value.value;
+        };
+        CHECK(time("true") <= time("false") * 1.001);
+      }
+    }
+}
+
+TEST_CASE("gradients of a stage that holds the embedding alone show, too") {
+  const Plan plan = plan_of(R"({"model":{"hidden_size":8192,"num_layers":6,"num_attention_heads":16,"num_key_value_heads":16,"head_dim":16,"intermediate_size":128,"mlp":"swiglu","vocab_size":50257,"tie_word_embeddings":false,"norm":"rmsnorm","qkv_bias":false,"mlp_bias":false,"position":"rope"},
+    "training":{"global_batch_size":16,"sequence_length":1},"parallel":{"data":16,"pipeline":8},"cluster":{"nodes":16,"node":"hgx-h100-80gb","network":"ethernet-1x1"}})");
+  const StepAnswer s = estimate(plan, constants()).step;
+  double sent = 0;
+  for (const MessageCost& c : estimate(plan, constants()).cost.messages)
+    if (c.message.group == GroupKind::data) sent += c.total.value;
+  CHECK(sent > 1);
+  CHECK(s.time.value.value > sent);
+}
+
+TEST_CASE("a schedule is no shorter than its link takes to send all hops of one direction") {
+  const Estimate e = estimate(plan_of(R"({"model":"gpt2","training":{"global_batch_size":64},"parallel":{"pipeline":4,"overlap":{"pipeline":true},"pipeline_schedule":"gpipe"},"cluster":{"nodes":4,"node":"hgx-h100-80gb","gpus_per_node":1,"network":"ethernet-1x1"}})"), constants());
+  for (const CommunicationRow& row : e.communication)
+    if (row.dimension == GroupKind::pipeline) CHECK(e.step.time.value >= row.time.value);
+}
