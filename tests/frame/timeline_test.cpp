@@ -84,7 +84,8 @@ TEST_CASE("lanes hold the step: blocks in order, gaps of the slowest stage add u
       for (std::size_t i = 0; i < slowest.blocks.size(); ++i)
         if (slowest.blocks[i].waits) gaps += t.span_of({t.slowest, static_cast<int>(i), true}).width();
       for (const StepTimeline::Wait& w : t.waits) waits += w.total.value;
-      CHECK(std::abs(gaps - waits) < 1e-6 * t.total.value);
+      const double unnamed = 1e-6 * static_cast<double>(slowest.blocks.size());  // gaps below a microsecond have no reason
+      CHECK(std::abs(gaps - waits) < little + unnamed);
     }
 }
 
