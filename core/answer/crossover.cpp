@@ -110,6 +110,9 @@ class Searcher {
       const MemoryAnswer& memory = a.estimate.memory;
       c.shardings.push_back({a.plan.parallel.data_sharding, a.label, memory.fits && memory.fits_host != 0, a.chosen, time(i, kSlowestLinks), time(i, 1), time(i, kFastestLinks)});
     }
+    on_grid_.assign(alternatives_.size(), {});
+    for (std::size_t i = 0; i < alternatives_.size(); ++i)
+      for (int k = 0; k <= kSteps; ++k) on_grid_[i].push_back(time(i, grid(k)));
     for (std::size_t more = 1; more < c.shardings.size(); ++more)
       for (std::size_t less = 0; less < more; ++less) c.pairs.push_back(pair(c, less, more));
     find_fastest(c);
@@ -131,10 +134,9 @@ class Searcher {
   }
 
   // Equal times count as no change: -1 a is faster, 1 b is, 0 neither.
-  int faster(std::size_t a, std::size_t b, double factor) {
-    const Seconds ta = time(a, factor), tb = time(b, factor);
-    if (std::fabs(ta.value - tb.value) <= kSame * tb.value) return 0;
-    return ta < tb ? -1 : 1;
+  static int faster(Seconds a, Seconds b) {
+    if (std::fabs(a.value - b.value) <= kSame * b.value) return 0;
+    return a < b ? -1 : 1;
   }
 
   ShardingPair pair(const Crossover& c, std::size_t less, std::size_t more) {
@@ -144,8 +146,8 @@ class Searcher {
     int sign = 0;
     double last = kSlowestLinks;
     for (int i = 0; i <= kSteps; ++i) {
-      const int here = faster(less, more, grid(i));
-      const Seconds a = time(less, grid(i)), b = time(more, grid(i));
+      const Seconds a = on_grid_[less][static_cast<std::size_t>(i)], b = on_grid_[more][static_cast<std::size_t>(i)];
+      const int here = faster(a, b);
       if (b.value > 0) p.largest_difference = std::max(p.largest_difference, std::fabs(a / b - 1));
       if (here != 0 && sign != 0 && here != sign) {
         const double at = bisected(last, grid(i), true, [&](double x) { return (time(less, x) < time(more, x)) == (sign < 0); });
@@ -246,6 +248,7 @@ class Searcher {
   LinkLimits limits_;
   std::vector<Alternative> alternatives_;
   std::vector<StepOnLinks> steps_;
+  std::vector<std::vector<Seconds>> on_grid_;  // of each of these, at every factor of grid()
   AskedLink link_;
 };
 

@@ -106,7 +106,6 @@ StepOnLinks::Times StepOnLinks::at(LinkPlace place, double factor) {
     const Call& call = calls_[i];
     const double moved = call.formula.value > 0 ? formula(m, rings_[call.ring]) / call.formula : 1;
     m.call.time = {call.time.low * moved, call.time.value * moved, call.time.high * moved};
-    m.total = m.message.calls * m.call.time.value;
   }
   settle(plan_, constants_.efficiency, cost_);
   return {cost_.time.value, cost_.exposed_communication};

@@ -7,6 +7,8 @@ namespace wireplan {
 
 namespace {
 
+const ComputeCost& busiest_stage(const StepCost& cost) { return cost.stages[static_cast<std::size_t>(cost.busiest)]; }
+
 constexpr bool is_gather(Collective c) { return c == Collective::all_gather || c == Collective::broadcast; }
 
 bool is_alike(const Message& a, const Message& b) { return a.name == b.name && a.phase == b.phase; }
@@ -17,7 +19,7 @@ bool is_alike(const Message& a, const Message& b) { return a.name == b.name && a
 enum class Place : unsigned char { first_end, layers, last_end, one_and_layers, layers_all };
 Place place_of(const Plan& p, const StepCost& cost, std::size_t i) {
   const Message& m = cost.messages[i].message;
-  const double layers = cost.stages[static_cast<std::size_t>(cost.busiest)].layers;
+  const double layers = busiest_stage(cost).layers;
   const auto is_layers = [&](const MessageCost& c) { return is_alike(c.message, m) && 2 * c.message.calls / passes_of(p, m) >= layers; };
   if (layers < 1) return Place::first_end;  // a stage of an end alone
   if (is_layers(cost.messages[i])) return Place::layers;
@@ -68,18 +70,18 @@ double passes_of(const Plan& p, const Message& m) {
 
 bool comes_once(const Plan& p, const Message& m) { return passes_of(p, m) == 1 && (micro_batches(p) > 1 || p.parallel.pipeline > 1); }
 
-bool may_hide(const Message& m) { return m.overlappable && !is_model_parallel(m.group) && (m.phase == Phase::forward || m.phase == Phase::backward); }
+bool may_hide(const Message& m) { return m.overlappable && !is_model_parallel(m.group) && is_in_passes(m); }
 
 int message_of(const Plan& p, const StepCost& cost, PassTraffic traffic, int run, bool gathers) {
-  const bool is_forward = traffic == PassTraffic::forward || traffic == PassTraffic::first_forward;
+  const bool forward = is_forward(traffic);
   int found = -1;
   for (std::size_t i = 0; i < cost.messages.size(); ++i) {
     const Message& m = cost.messages[i].message;
-    if (!may_hide(m) || (m.phase == Phase::forward) != is_forward || is_gather(m.collective) != gathers) continue;
+    if (!may_hide(m) || (m.phase == Phase::forward) != forward || is_gather(m.collective) != gathers) continue;
     const Place place = place_of(p, cost, i);
     const bool in_layers = place == Place::layers || place == Place::layers_all || place == Place::one_and_layers;
     const bool at_first = place == Place::first_end || place == Place::one_and_layers;
-    const int first = is_forward ? 0 : 2;
+    const int first = forward ? 0 : 2;
     if (run == 1 ? in_layers : run == first ? at_first : place == Place::last_end) found = found < 0 || cost.messages[i].total > cost.messages[static_cast<std::size_t>(found)].total ? static_cast<int>(i) : found;
   }
   return found;
@@ -87,13 +89,12 @@ int message_of(const Plan& p, const StepCost& cost, PassTraffic traffic, int run
 
 LayerWaits waits_in_layers(const Plan& p, const EfficiencyConstants& k, StepCost& cost) {
   const double m = static_cast<double>(micro_batches(p));
-  const ComputeCost& stage = cost.stages[static_cast<std::size_t>(cost.busiest)];
+  const ComputeCost& stage = busiest_stage(cost);
   LayerWaits waits;
   for (MessageCost& c : cost.messages) {
     const GroupKind group = c.message.group;
     const bool is_forward = c.message.phase == Phase::forward;
     if (!is_inside_layers(c.message)) continue;
-    c.total = c.message.calls * c.call.time.value;
     c.share = 1;
     if (group == GroupKind::tensor) c.share = p.parallel.overlap.tensor ? k.tensor_overlapped : k.tensor_exposed;
     if (group == GroupKind::context) {
@@ -116,33 +117,31 @@ bool shares_links(const RingOnWiring& a, const RingOnWiring& b) {
 
 void share_links(const Plan& p, StepCost& cost) {
   constexpr double kMost = 0.9;  // layers that only send leave something
-  const double window = (static_cast<double>(micro_batches(p)) * cost.stages[static_cast<std::size_t>(cost.busiest)].layers * (cost.layer_forward + cost.layer_backward)).value;
+  const double window = (static_cast<double>(micro_batches(p)) * busiest_stage(cost).layers * (cost.layer_forward + cost.layer_backward)).value;
+  if (window <= 0) return;
   for (MessageCost& c : cost.messages) {
-    c.sharing = 1;
-    if (may_hide(c.message) && window > 0) {
-      double busy = 0;
-      for (const MessageCost& other : cost.messages)
-        if (is_inside_layers(other.message) && shares_links(c.ring, other.ring)) busy += other.total.value;
-      c.sharing = 1 / (1 - std::min(kMost, busy / window));
-    }
+    if (!may_hide(c.message)) continue;
+    double busy = 0;
+    for (const MessageCost& other : cost.messages)
+      if (is_inside_layers(other.message) && shares_links(c.ring, other.ring)) busy += other.total.value;
+    c.sharing = 1 / (1 - std::min(kMost, busy / window));
     c.total = c.message.calls * c.sharing * c.call.time.value;
   }
 }
 
 std::vector<PassUnits> pass_units(const Plan& p, const StepCost& cost, PassTraffic traffic) {
-  const ComputeCost& stage = cost.stages[static_cast<std::size_t>(cost.busiest)];
-  const bool is_forward = traffic == PassTraffic::forward || traffic == PassTraffic::first_forward;
-  PassUnits first{is_forward ? stage.first_end.forward : stage.first_end.backward, {}, {}, 1, stage.first_end.copy};
-  PassUnits layer{is_forward ? cost.layer_forward : cost.layer_backward, {}, {}, stage.layers, stage.layer.copy};
-  PassUnits last{is_forward ? stage.last_end.forward : stage.last_end.backward, {}, {}, 1, stage.last_end.copy};
+  const ComputeCost& stage = busiest_stage(cost);
+  const bool forward = is_forward(traffic);
+  PassUnits first{forward ? stage.first_end.forward : stage.first_end.backward, {}, {}, 1, stage.first_end.copy};
+  PassUnits layer{forward ? cost.layer_forward : cost.layer_backward, {}, {}, stage.layers, stage.layer.copy};
+  PassUnits last{forward ? stage.last_end.forward : stage.last_end.backward, {}, {}, 1, stage.last_end.copy};
   const bool is_only = traffic == PassTraffic::first_forward || traffic == PassTraffic::last_backward;
   for (std::size_t i = 0; i < cost.messages.size(); ++i) {
     const MessageCost& c = cost.messages[i];
-    if (!may_hide(c.message) || (c.message.phase == Phase::forward) != is_forward) continue;
-    const double passes = passes_of(p, c.message);
+    if (!may_hide(c.message) || (c.message.phase == Phase::forward) != forward) continue;
     if (comes_once(p, c.message) && !is_only) continue;
     const bool gathers = is_gather(c.message.collective);
-    const Seconds call = c.sharing * c.call.time.value, all = c.total / passes;
+    const Seconds call = c.sharing * c.call.time.value, all = c.total / passes_of(p, c.message);
     const auto add = [gathers](PassUnits& unit, Seconds s) { (gathers ? unit.gather : unit.reduction) += s; };
     switch (place_of(p, cost, i)) {
       case Place::first_end: add(first, all); break;
@@ -154,7 +153,7 @@ std::vector<PassUnits> pass_units(const Plan& p, const StepCost& cost, PassTraff
         break;
     }
   }
-  if (is_forward) return {first, layer, last};
+  if (forward) return {first, layer, last};
   return {last, layer, first};
 }
 
@@ -169,16 +168,15 @@ DataParallelWaits waits_for_data(const Plan& p, const EfficiencyConstants& k, St
       of[c.message.phase == Phase::backward][comes_once(p, c.message)].push_back(i);
       continue;
     }
-    if (is_model_parallel(c.message.group) && (c.message.phase == Phase::forward || c.message.phase == Phase::backward)) continue;
+    if (is_model_parallel(c.message.group) && is_in_passes(c.message)) continue;
     c.share = 1;
-    const bool in_passes = (c.message.phase == Phase::forward || c.message.phase == Phase::backward) && !comes_once(p, c.message);
-    if (in_passes) (c.message.phase == Phase::forward ? waits.forward : waits.backward) += c.total / m;
+    if (is_in_passes(c.message) && !comes_once(p, c.message)) (c.message.phase == Phase::forward ? waits.forward : waits.backward) += c.total / m;
     else waits.once += c.total;
   }
   const double chunks = chunks_of(p);
   for (const bool is_backward : {false, true}) {
     const std::vector<std::size_t>&every = of[is_backward][0], &once = of[is_backward][1];
-    const bool copies = cost.stages[static_cast<std::size_t>(cost.busiest)].layer.copy.value > 0;
+    const bool copies = busiest_stage(cost).layer.copy.value > 0;
     if (every.empty() && once.empty() && !copies) continue;
     const PassTraffic usual = is_backward ? PassTraffic::backward : PassTraffic::forward, extreme = is_backward ? PassTraffic::last_backward : PassTraffic::first_forward;
     PassTimes each;

@@ -15,7 +15,7 @@ namespace wireplan {
 struct LayerWaits { Seconds forward, backward; };
 LayerWaits waits_in_layers(const Plan& plan, const EfficiencyConstants& efficiency, StepCost& cost);
 
-// Sets `sharing` and `total` of traffic that runs beside compute: while the layers send over links that it needs, it waits. With u the share of
+// Adds `sharing` to traffic that runs beside compute, and to its `total`: while the layers send over links that it needs, it waits. With u the share of
 // the passes in which they do:  sharing = 1/(1 - u).  Links are shared where both cross the network, or what bounds the one inside a node carries
 // the other. Kind: estimate; what the layers send counts as undisturbed.  Needs cost.layer_forward and layer_backward.
 void share_links(const Plan& plan, StepCost& cost);
@@ -41,8 +41,13 @@ int message_of(const Plan& plan, const StepCost& cost, PassTraffic traffic, int 
 double passes_of(const Plan& plan, const Message& message);
 bool comes_once(const Plan& plan, const Message& message);  // in one pass of several: of the micro-batches, or of the stages
 
+// Belongs to forward or backward, not to what comes after them.
+constexpr bool is_in_passes(const Message& m) { return m.phase == Phase::forward || m.phase == Phase::backward; }
+
 // Runs beside compute of its phase; the others stand in the way of it.
 bool may_hide(const Message& message);
+
+constexpr bool is_forward(PassTraffic t) { return t == PassTraffic::forward || t == PassTraffic::first_forward; }
 
 constexpr bool is_model_parallel(GroupKind g) {
   return g == GroupKind::tensor || g == GroupKind::expert || g == GroupKind::expert_tensor || g == GroupKind::context || g == GroupKind::pipeline;
@@ -50,7 +55,7 @@ constexpr bool is_model_parallel(GroupKind g) {
 
 // Layers wait for it in their forward or backward.
 constexpr bool is_inside_layers(const Message& m) {
-  return is_model_parallel(m.group) && m.group != GroupKind::pipeline && (m.phase == Phase::forward || m.phase == Phase::backward);
+  return is_model_parallel(m.group) && m.group != GroupKind::pipeline && is_in_passes(m);
 }
 
 }  // namespace wireplan

@@ -119,7 +119,6 @@ StepCost step_cost(const Plan& p, const PreparedCluster& cluster, const std::vec
     c.call.time.low = nic_share(p, message.group, c.ring.nodes) * c.call.time.low;
     const Seconds wire = c.call.parts.wire;
     c.bandwidth = wire.value > 0 ? bus_factor(message.collective, c.ranks) * message.bytes / wire : BytesPerSecond(0);
-    c.total = message.calls * c.call.time.value;
     cost.messages.push_back(std::move(c));
   }
   for (std::size_t i = 0; i < stages.size(); ++i) cost.offload_bytes = std::max(cost.offload_bytes, offload_traffic(p, stages[i], trained[i]));
@@ -139,6 +138,11 @@ double latency_share(const StepCost& cost) {
 
 void settle(const Plan& p, const EfficiencyConstants& k, StepCost& cost) {
   const double m = static_cast<double>(micro_batches(p));
+
+  for (MessageCost& c : cost.messages) {
+    c.sharing = 1;
+    c.total = c.message.calls * c.call.time.value;
+  }
 
   // The stage whose passes take longest sets the pace.
   const LayerWaits in_layers = waits_in_layers(p, k, cost);

@@ -48,6 +48,7 @@ class StepStreams {
   std::size_t compute = 0, network = 0, inside = 0, copies = 0;
   Count stage = 0;
   Seconds now;
+  const Seconds between{k_.host_per_micro_batch_s * (p.training.cuda_graphs ? k_.host_with_graphs : 1.0)};  // host, micro-batch and micro-batch
   std::vector<StepWait> pending;  // what the next event of compute waits for
 
   std::size_t stream(Count of, const char* name) {
@@ -186,9 +187,8 @@ class StepStreams {
       const bool in_detail = units <= kDetailed || i < 2 || i + 1 == m;
       pass(true, i, in_detail);
       pass(false, i, in_detail);
-      const Seconds host = Seconds(k_.host_per_micro_batch_s * (p.training.cuda_graphs ? k_.host_with_graphs : 1.0));
-      now += host;
-      wait(kHost, host);
+      now += between;
+      wait(kHost, between);
     }
   }
 
@@ -231,7 +231,7 @@ class StepStreams {
     const StepEvent& last = streams[compute].events.back();
     wait("the last micro-batch, still in other stages", now - last.start - last.duration);
     now += once(Phase::backward, now);
-    const Seconds host = static_cast<double>(m) * Seconds(k_.host_per_micro_batch_s * (p.training.cuda_graphs ? k_.host_with_graphs : 1.0));
+    const Seconds host = static_cast<double>(m) * between;
     wait(kHost, host);
     now += host;
   }
@@ -239,7 +239,7 @@ class StepStreams {
   bool is_once(const Message& x) const { return may_hide(x) && comes_once(p, x); }
 
   // Data-parallel traffic of every pass.
-  bool is_of_passes(const Message& x) const { return !is_model_parallel(x.group) && (x.phase == Phase::forward || x.phase == Phase::backward) && !comes_once(p, x); }
+  bool is_of_passes(const Message& x) const { return !is_model_parallel(x.group) && is_in_passes(x) && !comes_once(p, x); }
 
   // Gathers and reductions of a pass in a pipeline, as one.
   void per_pass(bool is_forward, Seconds start, Seconds duration, Count micro_batch) {
@@ -277,8 +277,7 @@ class StepStreams {
     const auto blocking = [&](bool after_optimizer) {
       for (std::size_t i = 0; i < c.messages.size(); ++i) {
         const MessageCost& x = c.messages[i];
-        const bool in_passes = is_model_parallel(x.message.group) && (x.message.phase == Phase::forward || x.message.phase == Phase::backward);
-        if (may_hide(x.message) || in_passes || (c.stages.size() > 1 && is_of_passes(x.message))) continue;
+        if (may_hide(x.message) || (is_model_parallel(x.message.group) && is_in_passes(x.message)) || (c.stages.size() > 1 && is_of_passes(x.message))) continue;
         const bool comes_after = x.message.phase == Phase::optimizer && (x.message.collective == Collective::all_gather || x.message.collective == Collective::broadcast);
         if (comes_after != after_optimizer) continue;
         send(static_cast<int>(i), now, x.total, -1);

@@ -11,16 +11,16 @@
 #include "core/text/wiring_json.hpp"
 
 namespace wireplan {
-namespace {
 
-template <class Q>
-Json range(const Range<Q>& r) {
+Json write_range(double low, double value, double high) {
   Json j;
-  put(j, "low", r.low);
-  put(j, "value", r.value);
-  put(j, "high", r.high);
+  put(j, "low", low);
+  put(j, "value", value);
+  put(j, "high", high);
   return j;
 }
+
+namespace {
 
 // An assumption holds its value as JSON text; one that does not read as JSON is shown as it stands.
 Json assumption(const Assumption& a) {
@@ -91,10 +91,10 @@ Json memory_json(const MemoryAnswer& m) {
   put(j, "fits", m.fits);
   put(j, "verdict", name_of(m.verdict));
   put(j, "states", states_json(m.states));
-  put(j, "allocated_bytes", range(m.allocated));
-  put(j, "need_bytes", range(m.need));
-  put(j, "reserved_bytes", range(m.reserved));
-  put(j, "device_bytes", range(m.device));
+  put(j, "allocated_bytes", write_range(m.allocated));
+  put(j, "need_bytes", write_range(m.need));
+  put(j, "reserved_bytes", write_range(m.reserved));
+  put(j, "device_bytes", write_range(m.device));
   put(j, "parts", parts_json(m.parts));
   put(j, "allocator_slack_bytes", m.allocator_slack);
   put(j, "runtime_bytes", m.runtime);
@@ -122,7 +122,7 @@ Json communication_json(const std::vector<CommunicationRow>& rows) {
     put(j, "algorithm", r.algorithm);
     put(j, "protocol", r.protocol);
     put(j, "bus_bandwidth_bytes_per_s", r.bus_bandwidth);
-    put(j, "time_s", range(r.time));
+    put(j, "time_s", write_range(r.time));
     put(j, "exposed_s", r.exposed);
     put(j, "bottleneck", r.bottleneck);
     put(j, "basis", r.basis);
@@ -147,7 +147,7 @@ Json conventions_json(const std::vector<Utilization>& all) {
 Json step_json(const Plan& plan, const Estimate& estimate) {
   const StepAnswer& s = estimate.step;
   Json j;
-  put(j, "time_s", range(s.time));
+  put(j, "time_s", write_range(s.time));
   put(j, "compute_s", s.compute);
   put(j, "exposed_communication_s", s.exposed_communication);
   put(j, "bubble_s", s.bubble);
@@ -353,7 +353,7 @@ Json write_explanation(const Explanation& e) {
   put(j, "result", e.result);
   put(j, "unit", e.unit);
   put(j, "kind", name_of(e.kind));
-  put(j, "band", e.has_band ? range(e.band) : Json(nullptr));
+  put(j, "band", e.has_band ? write_range(e.band) : Json(nullptr));
   put(j, "sources", e.sources);
   return j;
 }

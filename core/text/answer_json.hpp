@@ -13,6 +13,12 @@
 
 namespace wireplan {
 
+// {"low","value","high"}, as every range in a document.
+Json write_range(double low, double value, double high);
+inline Json write_range(const Range<double>& r) { return write_range(r.low, r.value, r.high); }
+template <class Q>
+Json write_range(const Range<Q>& r) { return write_range(r.low.value, r.value.value, r.high.value); }
+
 // The `timeline` of an estimate document: what the streams do, and allocated bytes, over one step for each pipeline stage.
 Json write_timeline(const Plan& plan, const std::vector<StepStream>& streams, const std::vector<MemoryLine>& lines);
 Json write_estimate(const Plan& plan, const Estimate& estimate);     // wireplan.estimate/1

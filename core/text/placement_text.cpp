@@ -3,20 +3,13 @@
 #include <utility>
 
 #include "core/base/format.hpp"
+#include "core/text/answer_json.hpp"
 #include "core/text/wiring_json.hpp"
 
 namespace wireplan {
 namespace {
 
 Json list_or_null(const std::vector<int>& list) { return list.empty() ? Json(nullptr) : Json(list); }
-
-Json range_json(const Range<Seconds>& r) {
-  Json j;
-  put(j, "low", r.low);
-  put(j, "value", r.value);
-  put(j, "high", r.high);
-  return j;
-}
 
 Json group_json(const MappedGroup& g) {
   Json j;
@@ -38,9 +31,9 @@ Json mapping_json(const Mapping& m) {
   put(j, "placement", list_or_null(m.placement));
   put(j, "order", m.order);
   put(j, "gpus", list_or_null(m.gpus));
-  put(j, "time_s", range_json(m.time));
+  put(j, "time_s", write_range(m.time));
   put(j, "communication_s", m.communication);
-  put(j, "exposed_communication_s", range_json(m.exposed));
+  put(j, "exposed_communication_s", write_range(m.exposed));
   put(j, "groups", std::move(groups));
   return j;
 }

@@ -38,9 +38,9 @@ Errors prefixed(Errors errors, const std::string& prefix) {
 }
 
 // Every key of the request must be one of `keys`.
-Errors unknown_keys(const Json& request, std::initializer_list<std::string_view> keys) {
+Errors unknown_keys(const Json& request, const std::vector<std::string_view>& keys) {
   Errors errors;
-  const std::string allowed = listed({keys.begin(), keys.size()});
+  const std::string allowed = listed(keys);
   for (auto it = request.begin(); it != request.end(); ++it) {
     bool known = false;
     for (std::string_view key : keys) known = known || key == it.key();
@@ -161,6 +161,11 @@ Json document_of(const char* key, const std::string& text) {
 // What an estimate can have besides, true or false; and the questions of step_questions.hpp.
 constexpr const char* kExtras[] = {"timeline", "placement"};
 
+std::vector<std::string_view> with_questions(std::vector<std::string_view> keys) {
+  keys.insert(keys.end(), kStepQuestions.begin(), kStepQuestions.end());
+  return keys;
+}
+
 bool asks_for(const Json& request, const char* extra) { return request.is_object() && request.contains("plan") && request.contains(extra) && request.at(extra) == true; }
 
 // The request is a plan, or that.
@@ -171,8 +176,7 @@ Result<Json> answer_estimate(const Json& request, const Presets& presets, const 
   for (std::string_view question : kStepQuestions) look_for(question);
   StepQuestions questions;
   if (has_extras) {
-    const auto& q = kStepQuestions;
-    if (Errors errors = unknown_keys(request, {"plan", "set", kExtras[0], kExtras[1], q[0], q[1], q[2], q[3], q[4], q[5]}); !errors.empty()) return errors;
+    if (Errors errors = unknown_keys(request, with_questions({"plan", "set", kExtras[0], kExtras[1]})); !errors.empty()) return errors;
     Result<StepQuestions> asked = read_step_questions(request);
     if (!asked) return asked.errors();
     questions = asked.value();
@@ -306,7 +310,7 @@ Result<E> named(const Json& request, const char* key, E otherwise) {
 
 Result<Json> answer_render(const Json& request, const Presets& presets, const Constants& constants) {
   const bool many = request.contains("plans");
-  if (Errors errors = many ? unknown_keys(request, {"plans", "format", "unit"}) : unknown_keys(request, {"plan", "set", "path", kExtras[0], kExtras[1], "format", "unit", kStepQuestions[0], kStepQuestions[1], kStepQuestions[2], kStepQuestions[3], kStepQuestions[4], kStepQuestions[5]});
+  if (Errors errors = many ? unknown_keys(request, {"plans", "format", "unit"}) : unknown_keys(request, with_questions({"plan", "set", "path", kExtras[0], kExtras[1], "format", "unit"}));
       !errors.empty())
     return errors;
   Result<RenderFormat> format = named(request, "format", RenderFormat::text);

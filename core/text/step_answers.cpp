@@ -4,20 +4,11 @@
 #include <utility>
 
 #include "core/base/format.hpp"
+#include "core/text/answer_json.hpp"
 #include "core/text/step_questions.hpp"
 
 namespace wireplan {
 namespace {
-
-Json range_json(double low, double value, double high) {
-  Json j;
-  put(j, "low", low);
-  put(j, "value", value);
-  put(j, "high", high);
-  return j;
-}
-Json range_json(const Range<double>& r) { return range_json(r.low, r.value, r.high); }
-Json range_json(const Range<Seconds>& r) { return range_json(r.low.value, r.value.value, r.high.value); }
 
 // --- budget -----------------------------------------------------------------------------------------------------------------
 
@@ -25,10 +16,10 @@ Json budget_json(const Budget& b) {
   Json j;
   put(j, "tokens", b.tokens);
   put(j, "steps", b.steps);
-  put(j, "time_s", range_json(b.time));
-  put(j, "gpu_hours", range_json(b.gpu_hours));
+  put(j, "time_s", write_range(b.time));
+  put(j, "gpu_hours", write_range(b.gpu_hours));
   put(j, "price_per_gpu_hour", b.price_per_gpu_hour ? number(*b.price_per_gpu_hour) : Json(nullptr));
-  put(j, "cost", b.price_per_gpu_hour ? range_json(b.cost) : Json(nullptr));
+  put(j, "cost", b.price_per_gpu_hour ? write_range(b.cost) : Json(nullptr));
   return j;
 }
 

@@ -13,13 +13,6 @@ using namespace wireplan::test;
 
 namespace {
 
-Rect rect_of(const App& page, std::string_view key) {
-  for (const KeyedRect& k : page.ui.keys)
-    if (k.key == key) return k.rect;
-  FAIL("nothing is drawn with the key " << key);
-  return {};
-}
-
 Json row_of(const std::string& path) {
   const Json document = parse_json(page_state()).value();
   for (const Json& row : document["rows"])

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <catch2/catch_test_macros.hpp>
 #include <imgui.h>
 
 #include "core/text/json.hpp"
@@ -63,6 +64,13 @@ std::string row_text(const std::string& path) {
   const Json document = parse_json(page_state()).value();
   for (const Json& row : document["rows"])
     if (row["path"] == path) return row["text"].get<std::string>();
+  return {};
+}
+
+Rect rect_of(const App& page, std::string_view key) {
+  for (const KeyedRect& k : page.ui.keys)
+    if (k.key == key) return k.rect;
+  FAIL("nothing is drawn with the key " << key);
   return {};
 }
 

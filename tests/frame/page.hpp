@@ -24,6 +24,8 @@ int draw_until_still();
 // Presses and releases the left button in the middle of a widget. False when it is not drawn.
 bool press_on(std::string_view key);
 bool is_drawn(const App& page, std::string_view key);
+// Where a widget is drawn; the test fails where it is not.
+Rect rect_of(const App& page, std::string_view key);
 // Text of a row of the page's state by its path, "" when there is none.
 std::string row_text(const std::string& path);
 

@@ -15,13 +15,6 @@ using namespace wireplan::test;
 
 namespace {
 
-Rect rect_of(const App& page, std::string_view key) {
-  for (const KeyedRect& k : page.ui.keys)
-    if (k.key == key) return k.rect;
-  FAIL("nothing is drawn with the key " << key);
-  return {};
-}
-
 App& opened(const char* id, int width = 1440, int height = 3000) {
   App& page = page_at(width, height);
   REQUIRE(page_open(id) == 1);
