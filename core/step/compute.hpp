@@ -25,10 +25,10 @@ struct EfficiencyConstants {
   double ceiling = 0;                 // ecap
   double product_fill = 0;            // k0: filling and emptying the pipeline of a tile, as depth; twice that in 8 and 4 bits
   double kernel_s = 0;                // ck: launch and tail of a kernel on the GPU
-  double volta = 0;                   // what is left of that on Volta, whose shared memory feeds its first tensor cores late
+  double volta = 0;                   // what is left of that efficiency on Volta, whose shared memory feeds its first tensor cores late
   double attention_matmul = 0;        // fa_e: share of the matrix rate inside a fused attention kernel
   double attention_first = 0;         // time of FlashAttention 1 and of PyTorch's memory-efficient kernel over that of FlashAttention-2
-  double attention_synchronous = 0;   // fa_s: what is left of that where kernels for older parts feed an asynchronous matrix unit
+  double attention_synchronous = 0;   // fa_s: what is left of fa_e where kernels for older parts feed an asynchronous matrix unit
   double attention_exponential = 0;   // fa_k: exponentials against what the special function units could do
   double attention_overlapped = 0;    // fa_ov: what shows of the exponentials in kernels that overlap them
   double attention_backward = 0;      // fa_b
@@ -43,7 +43,7 @@ struct EfficiencyConstants {
   double host_per_layer_pytorch_s = 0, host_per_layer_megatron_s = 0, host_per_layer_fused_s = 0, host_per_moe_layer_s = 0;
   double host_backward = 0, host_adapters = 0;  // factors: backward; runs with adapters
   double host_norm = 0;               // q: how GPU and launch time combine
-  double host_with_graphs = 0;        // share of the first that is left with CUDA graphs
+  double host_with_graphs = 0;        // share of the launches that is left with CUDA graphs
   double host_link_bytes_per_s = 0;   // offload copies over PCIe
   double tensor_exposed = 0, tensor_overlapped = 0;      // share of tensor-parallel communication that shows
   double overlap_slowdown = 0;        // γ: what compute loses of the time communication runs beside it

@@ -1,8 +1,7 @@
-// Seconds of one optimizer step on the slowest rank: compute by roofline at a stated efficiency, communication on the wiring,
-// what of it hides behind compute, the pipeline's schedule, optimizer. Provisional; the estimate says so in its notes.
+// Seconds of one optimizer step on the slowest rank: compute kernel by kernel, communication on the wiring, what of it hides behind
+// compute, the pipeline's schedule, optimizer.
 //
-// Notation: F, B forward and backward of one micro-batch on a stage, l what the host needs to launch them, x what their communication adds;
-// m micro-batches, p stages, v virtual stages.
+// Notation: F, B forward and backward of one micro-batch on a stage, m micro-batches.
 #pragma once
 
 #include <string>
@@ -80,7 +79,7 @@ std::vector<StagePass> stage_passes(const StepCost& cost, bool on_this_wiring);
 // bytes on the wire and copies. 0 where nothing is exposed.
 double latency_share(const StepCost& cost);
 
-// Fills in what follows from `call` and `total` of the messages: what of them shows, what the host adds, the time of the step.
+// Fills in what follows from `call` and `ring` of the messages: `total`, what of it shows, what the host adds, the time of the step.
 // For messages on other wires than those that step_cost() found.
 void settle(const Plan& plan, const EfficiencyConstants& efficiency, StepCost& cost);
 
