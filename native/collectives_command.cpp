@@ -20,15 +20,9 @@ Result<Json> request_of(const Options& options, const Presets& presets) {
   Result<Json> cluster = cluster_argument(options.cluster, presets);
   if (!cluster) return cluster.errors();
   Json request{{"cluster", std::move(cluster.value())}, {"op", asked.op}, {"dtype", asked.dtype}, {"redop", asked.redop}};
-  Json sizes = Json::object();
-  const std::pair<const char*, const std::string*> stated[] = {{"begin", &asked.begin}, {"end", &asked.end}, {"step", &asked.step}, {"factor", &asked.factor}};
-  for (const auto& [key, text] : stated) {
-    if (text->empty()) continue;
-    Result<double> size = stated_size("sizes." + std::string(key), *text);
-    if (!size) return size.errors();
-    sizes[key] = number(size.value());
-  }
-  request["sizes"] = std::move(sizes);
+  Result<Json> sizes = stated_sizes(asked);
+  if (!sizes) return sizes.errors();
+  request["sizes"] = std::move(sizes.value());
   if (!options.gpus.empty()) {
     Result<Json> gpus = gpu_list(options.gpus);
     if (!gpus) return gpus.errors();
@@ -58,21 +52,37 @@ Result<double> stated_size(const std::string& option, const std::string& text) {
   return std::floor(value * 1e6 + 0.5) / 1e6;
 }
 
+Result<Json> stated_sizes(const CollectiveOptions& asked) {
+  Json sizes = Json::object();
+  const std::pair<const char*, const std::string*> stated[] = {{"begin", &asked.begin}, {"end", &asked.end}, {"step", &asked.step}, {"factor", &asked.factor}};
+  for (const auto& [key, text] : stated) {
+    if (text->empty()) continue;
+    Result<double> size = stated_size("sizes." + std::string(key), *text);
+    if (!size) return size.errors();
+    sizes[key] = number(size.value());
+  }
+  return sizes;
+}
+
+void add_size_options(CLI::App& command, CollectiveOptions& asked, const char* begin, const char* end) {
+  command.add_option("-b,--minbytes", asked.begin, std::string("smallest size, e.g. 1K = 1,024 bytes (default ") + begin + ")")->type_name("SIZE");
+  command.add_option("-e,--maxbytes", asked.end, std::string("largest size (default ") + end + ")")->type_name("SIZE");
+  auto* factor = command.add_option("-f,--stepfactor", asked.factor, "each size is so many times the one before (default 2)")->type_name("N");
+  auto* step = command.add_option("-i,--stepbytes", asked.step, "each size is so many bytes more than the one before")->type_name("SIZE");
+  step->excludes(factor);
+  command.add_option("-d,--datatype", asked.dtype, std::string("type of an element (default float): ") + kTypes)->type_name("TYPE");
+  command.add_option("--redop", asked.redop, "sum (default), prod, min, max, avg")->type_name("NAME");
+}
+
 void define_collectives(CLI::App& app, Options& options) {
   CLI::App* command = app.add_subcommand("collectives", "time and bandwidth of collectives by size, as nccl-tests would measure them");
   CollectiveOptions& asked = options.collectives;
   command->add_option("CLUSTER", options.cluster, "the machine")->required()->type_name("");
   command->add_option("--op", asked.op, "all_reduce (default), all_gather, reduce_scatter, broadcast, reduce, all_to_all, send_recv, scatter, gather; all: each")->type_name("NAME");
-  command->add_option("-b,--minbytes", asked.begin, "smallest size, e.g. 1K = 1,024 bytes (default 1K)")->type_name("SIZE");
-  command->add_option("-e,--maxbytes", asked.end, "largest size (default 8G)")->type_name("SIZE");
-  auto* factor = command->add_option("-f,--stepfactor", asked.factor, "each size is so many times the one before (default 2)")->type_name("N");
-  auto* step = command->add_option("-i,--stepbytes", asked.step, "each size is so many bytes more than the one before")->type_name("SIZE");
-  step->excludes(factor);
+  add_size_options(*command, asked, "1K", "8G");
   command->add_option("-g,--ngpus", asked.per_node, "GPUs of each node, the first ones (default all that are used)")->type_name("N");
   command->add_option("--gpus", options.gpus, "these GPUs of each node instead, e.g. 0,1,4,5")->type_name("LIST")->excludes(command->get_option("-g"));
   command->add_option("--nodes", asked.nodes, "nodes (default as CLUSTER says)")->type_name("N");
-  command->add_option("-d,--datatype", asked.dtype, std::string("type of an element (default float): ") + kTypes)->type_name("TYPE");
-  command->add_option("--redop", asked.redop, "sum (default), prod, min, max, avg")->type_name("NAME");
   command->add_option("-n,--iters", asked.iterations, "accepted and without meaning: nothing is run")->type_name("N");
   command->add_option("-w,--warmup_iters", asked.warm_up, "accepted and without meaning: nothing is run")->type_name("N");
   add_output_options(*command, options);

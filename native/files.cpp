@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <system_error>
 
@@ -56,6 +57,22 @@ Result<std::string> read_lines(const std::string& path) {
   Result<std::string> text = read_text(path, kMaxLinesBytes);
   if (text && text.value().size() > kMaxLinesBytes) return unreadable(path, "it has more than 256 MB");
   return text;
+}
+
+Errors write_file(const std::string& option, const std::string& path, const std::string& text) {
+  const std::string part = path + ".part";
+  errno = 0;
+  std::ofstream file(part, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  std::string why = errno != 0 ? std::strerror(errno) : "";
+  std::error_code error;
+  if (file) fs::rename(part, path, error);
+  if (file && !error) return {};
+  if (error) why = error.message();
+  std::error_code ignored;
+  fs::remove(part, ignored);
+  return {Error{option, value_text(Json(path)), "a place that can be written", "cannot write " + value_text(Json(path)) + (why.empty() ? "" : ": " + why)}};
 }
 
 Errors folder_errors(const std::string& option, const std::string& path) {

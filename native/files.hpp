@@ -15,6 +15,10 @@ Result<Json> read_document(const std::string& path);
 // The text of a file of lines, or of standard input for "-"; at most 256 MB.
 Result<std::string> read_lines(const std::string& path);
 
+// Writes the text beside its place and moves it there, so that nobody ever reads half of it and what was there stays when this fails (disk
+// full, no rights); errors name `option`.
+Errors write_file(const std::string& option, const std::string& path, const std::string& text);
+
 // Nothing where `path` is a folder; `option` asked for it.
 Errors folder_errors(const std::string& option, const std::string& path);
 

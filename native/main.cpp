@@ -13,6 +13,7 @@
 #include "core/text/step_questions.hpp"
 #include "native/collectives_command.hpp"
 #include "native/files.hpp"
+#include "native/measure/measure_command.hpp"
 #include "native/measurements.hpp"
 #include "native/options.hpp"
 #include "native/output.hpp"
@@ -158,6 +159,7 @@ int run(const Options& options) {
   if (options.command == "topology") return run_topology(options, presets);
   if (options.command == "collectives") return run_collectives(options, presets);
   if (options.command == "accuracy") return run_accuracy(options, presets);
+  if (options.command == "measure") return run_measure(options, presets);
   if (options.command == "import") return run_import(options, presets);
   if (options.command == "validate") return run_validate(options, presets);
   return print_errors({not_built_yet(options.command)}, options.json);

@@ -10,6 +10,7 @@
 #include "core/text/json.hpp"
 #include "core/text/reader.hpp"
 #include "native/collectives_command.hpp"
+#include "native/measure/measure_command.hpp"
 #include "native/measurements.hpp"
 #include "native/topology_command.hpp"
 
@@ -23,9 +24,8 @@ constexpr const char* kPlanForms =
 struct Later {  // commands of the design that are not built yet
   const char *name, *arguments, *what;
 };
-constexpr std::array<Later, 6> kLater = {{
+constexpr std::array<Later, 5> kLater = {{
     {"search", "story", "find the layouts that fit and are fastest"},
-    {"measure", "--op all_reduce -b 1M -e 1G -f 2", "run collectives on this machine"},
     {"replay", "story", "run the communication of a plan on this machine"},
     {"fit", "story --max micro_batch_size", "the largest value of one field that still fits"},
     {"diagnose", "story", "what to change first"},
@@ -138,6 +138,7 @@ void define(CLI::App& app, Options& options) {
 
   define_topology(app, options);
   define_collectives(app, options);
+  define_measure(app, options);
   define_import(app, options);
   define_validate(app, options);
 
@@ -191,6 +192,7 @@ CommandLine read_command_line(int argc, char** argv) {
     return unknown_command(app, rest.empty() ? "" : rest.front());
   }
   options.command = chosen.front()->get_name();
+  for (int i = 1; i < argc; ++i) options.words += (i > 1 ? " " : "") + std::string(argv[i]);
   if (const auto inner = chosen.front()->get_subcommands(); !inner.empty()) options.subcommand = inner.front()->get_name();
   options.json = asks_for_json(argc, argv);  // also where an option without its value has swallowed it
   if (!app.remaining().empty())

@@ -22,7 +22,14 @@ struct CollectiveOptions {
   std::string op = "all_reduce", redop = "sum", dtype = "float";
   std::string begin, end, factor, step;
   std::optional<int> per_node, nodes;
-  int iterations = 0, warm_up = 0;  // mean nothing to a prediction
+  int iterations = 20, warm_up = 5;  // mean nothing to a prediction
+};
+
+struct MeasureOptions {  // besides CollectiveOptions
+  std::string backend = "nccl", group, groups, place = "both", output;
+  bool op_is_given = false, pairs = false, use_graphs = false, register_buffers = false, progress = false;
+  int root = 0, checks = 1;
+  double timeout_s = 300;
 };
 
 struct NcclOptions {  // of topology nccl
@@ -35,6 +42,7 @@ struct NcclOptions {  // of topology nccl
 
 struct Options {
   std::string command;
+  std::string words;                            // the command line as it was given
   std::vector<std::string> plans;               // PLAN…
   std::vector<std::string> edits;               // --set path=value
   bool json = false;
@@ -53,6 +61,7 @@ struct Options {
   std::string gpus;                             // "0,1,4,5"
   bool svg = false;
   CollectiveOptions collectives;
+  MeasureOptions measuring;
   NcclOptions nccl;
   std::string import_file, import_gpu, import_network;  // of topology import
   std::vector<std::string> files;               // FILE… of import and validate

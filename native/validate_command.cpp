@@ -3,7 +3,6 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <utility>
 
@@ -65,20 +64,6 @@ Errors add_file(const std::string& file, const Cluster& cluster, Measured& all) 
   return {};
 }
 
-// Written beside its place and moved there, so that nobody reads half of it.
-Errors write_file(const fs::path& path, const std::string& text) {
-  const fs::path part = path.string() + ".part";
-  std::ofstream file(part, std::ios::binary | std::ios::trunc);
-  file << text;
-  file.close();
-  std::error_code error;
-  if (file) fs::rename(part, path, error);
-  if (file && !error) return {};
-  std::error_code ignored;
-  fs::remove(part, ignored);
-  return {{"--out", value_text(Json(path.string())), "a folder that can be written", "cannot write " + value_text(Json(path.string()))}};
-}
-
 Errors write_folder(const std::string& folder, const Measured& measured, const MachineReport& report) {
   std::error_code error;
   fs::create_directories(folder, error);
@@ -87,8 +72,8 @@ Errors write_folder(const std::string& folder, const Measured& measured, const M
   profile.fits.clear();
   for (const MachineFit& f : report.fits)
     if (f.rate.value > 0) profile.fits.push_back({f.collective, f.link_class, f.latency, f.rate});
-  if (Errors errors = write_file(fs::path(folder) / "profile.json", dump_json(write_profile(profile))); !errors.empty()) return errors;
-  return write_file(fs::path(folder) / "report.json", dump_json(write_machine_report(report, measured.notes)));
+  if (Errors errors = write_file("--out", fs::path(folder) / "profile.json", dump_json(write_profile(profile))); !errors.empty()) return errors;
+  return write_file("--out", fs::path(folder) / "report.json", dump_json(write_machine_report(report, measured.notes)));
 }
 
 }  // namespace

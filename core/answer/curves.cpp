@@ -35,16 +35,6 @@ Errors judged(const std::vector<int>& gpus, int available) {
 
 }  // namespace
 
-int bytes_of(ElementType type) {
-  switch (type) {
-    case ElementType::int8: case ElementType::uint8: case ElementType::fp8_e4m3: case ElementType::fp8_e5m2: return 1;
-    case ElementType::half: case ElementType::bfloat16: return 2;
-    case ElementType::int32: case ElementType::uint32: case ElementType::float32: return 4;
-    case ElementType::int64: case ElementType::uint64: case ElementType::float64: break;
-  }
-  return 8;
-}
-
 CallSize call_size(Collective op, Bytes asked, ElementType type, int ranks) {
   const double element = bytes_of(type), n = std::max(1, ranks);
   const double elements = std::floor(std::max(0.0, asked.value) / element);

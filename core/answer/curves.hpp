@@ -16,7 +16,24 @@ enum class ElementType : unsigned char { int8, uint8, int32, uint32, int64, uint
 template <>
 inline constexpr std::array<std::string_view, 12> kNames<ElementType> = {"int8", "uint8", "int32",  "uint32",   "int64",    "uint64",
                                                                          "half", "float", "double", "bfloat16", "f8e4m3", "f8e5m2"};
-int bytes_of(ElementType type);  // of one element
+constexpr int bytes_of(ElementType type) {  // of one element
+  switch (type) {
+    case ElementType::int8: case ElementType::uint8: case ElementType::fp8_e4m3: case ElementType::fp8_e5m2: return 1;
+    case ElementType::half: case ElementType::bfloat16: return 2;
+    case ElementType::int32: case ElementType::uint32: case ElementType::float32: return 4;
+    case ElementType::int64: case ElementType::uint64: case ElementType::float64: break;
+  }
+  return 8;
+}
+
+enum class Reduction : unsigned char { sum, prod, min, max, avg };
+template <>
+inline constexpr std::array<std::string_view, 5> kNames<Reduction> = {"sum", "prod", "min", "max", "avg"};
+
+constexpr bool reduces(Collective op) { return op == Collective::all_reduce || op == Collective::reduce_scatter || op == Collective::reduce; }
+constexpr bool has_root(Collective op) {
+  return op == Collective::broadcast || op == Collective::reduce || op == Collective::scatter || op == Collective::gather;
+}
 
 // What nccl-tests makes of a size that is asked for. count: elements a rank passes to the call, of the whole buffer or of its part.
 //   all_gather, reduce_scatter, all_to_all: count = floor(S / (e·n)), down to 16 bytes, size = count·e·n;  scatter, gather: the same

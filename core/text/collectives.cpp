@@ -1,7 +1,6 @@
 #include "core/text/collectives.hpp"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "core/count/messages.hpp"
@@ -14,14 +13,7 @@
 namespace wireplan {
 namespace {
 
-constexpr std::array<std::string_view, 5> kReductions = {"sum", "prod", "min", "max", "avg"};
-
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
-bool reduces(Collective op) { return op == Collective::all_reduce || op == Collective::reduce_scatter || op == Collective::reduce; }
-bool has_root(Collective op) {
-  return op == Collective::broadcast || op == Collective::reduce || op == Collective::scatter || op == Collective::gather;
-}
 
 struct Asked {
   std::vector<Collective> ops{Collective::all_reduce};
@@ -90,8 +82,8 @@ Asked read_asked(Reader& r) {
     r.fail("nodes", asked.nodes, "1 to 100,000", "nodes " + std::to_string(asked.nodes) + " cannot be. Nearest: " + (asked.nodes < 1 ? "1" : "100000"));
   r.name_stated("dtype", asked.type);
   if (std::string redop; r.read_stated("redop", redop)) {
-    if (std::find(kReductions.begin(), kReductions.end(), redop) == kReductions.end())
-      r.fail("redop", redop, listed(kReductions), value_text(Json(redop)) + " is no reduction" + did_you_mean(nearest_words(redop, kReductions)));
+    if (!value_named<Reduction>(redop))
+      r.fail("redop", redop, names_listed<Reduction>(), value_text(Json(redop)) + " is no reduction" + did_you_mean(nearest_words(redop, kNames<Reduction>)));
     else asked.redop = redop;
   }
   return asked;

@@ -3,7 +3,8 @@
 The folders of core/ stand in the order in which an answer is made; a file
 includes its own folder and those before it. core/ knows no input or output, no
 threads and no door; the doors never include each other; Emscripten is known to
-web/platform_* alone, CUDA and NCCL to native/measure/nccl_* alone.
+web/platform_* alone, CUDA and NCCL to native/measure/nccl_* alone, MPI to
+native/measure/mpi_* alone.
 """
 
 import re
@@ -22,6 +23,7 @@ NOT_IN_CORE = re.compile(
 )
 EMSCRIPTEN = re.compile(r"emscripten|GLES")
 CUDA = re.compile(r"^(cuda|nccl|nvml|cupti)")
+MPI = re.compile(r"^mpi\.h$")
 
 
 def violations(path, text):
@@ -52,6 +54,8 @@ def violations(path, text):
                 parts[1] == "measure" and parts[-1].startswith("nccl_")
             ):
                 why = "only native/measure/nccl_* knows CUDA and NCCL"
+            elif MPI.search(name) and not (parts[1] == "measure" and parts[-1].startswith("mpi_")):
+                why = "only native/measure/mpi_* knows MPI"
         if why:
             yield f"{path}: {name}: {why}"
 
@@ -80,6 +84,7 @@ PLANTED = [
     ("native/main.cpp", '#include "web/state.hpp"'),
     ("native/main.cpp", "#include <nccl.h>"),
     ("native/measure/run.cpp", "#include <cuda_runtime.h>"),
+    ("native/measure/sweep.cpp", "#include <mpi.h>"),
 ]
 
 
@@ -93,6 +98,7 @@ ALLOWED = [
     ("core/base/units.hpp", "#include <cstdint>"),
     ("web/platform_web.cpp", "#include <emscripten.h>"),
     ("web/panels/memory.cpp", '#include "web/panels/panels.hpp"\n#include "web/state.hpp"'),
+    ("native/measure/mpi_backend.cpp", "#include <mpi.h>"),
     ("native/measure/nccl_run.cpp", "#include <nccl.h>\n#include <cuda_runtime.h>"),
 ]
 

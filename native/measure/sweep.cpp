@@ -1,0 +1,229 @@
+#include "native/measure/sweep.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "core/base/format.hpp"
+#include "core/base/statistics.hpp"
+#include "native/measure/values.hpp"
+#include "native/measure/watchdog.hpp"
+#include "native/output.hpp"
+
+namespace wireplan {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr double kPatience = 5;  // seconds that the other processes leave process 0 to save what there is
+
+double now_s() { return std::chrono::duration<double>(Clock::now().time_since_epoch()).count(); }
+
+std::string what_of(const Call& call, Bytes size) {
+  return std::string(name_of(call.op)) + " of " + format_message_size(size) + (call.in_place ? " in place" : "");
+}
+
+// What one process tells the others after a step: how it went, and numbers as their bytes.
+struct Told {
+  Report report;
+  std::vector<double> numbers;
+
+  std::string text() const {
+    std::string t(1, static_cast<char>('0' + static_cast<int>(report.outcome)));
+    const std::uint64_t count = numbers.size();
+    t.append(reinterpret_cast<const char*>(&count), sizeof count);
+    t.append(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(double));
+    return t + report.message;
+  }
+  static Told of(const std::string& t) {
+    Told told;
+    std::uint64_t count = 0;
+    if (t.size() < 1 + sizeof count) return {{Outcome::failed, "a process said nothing"}, {}};
+    std::memcpy(&count, t.data() + 1, sizeof count);
+    const std::size_t start = 1 + sizeof count, bytes = static_cast<std::size_t>(count) * sizeof(double);
+    told.report.outcome = static_cast<Outcome>(t[0] - '0');
+    told.numbers.resize(static_cast<std::size_t>(count));
+    std::memcpy(told.numbers.data(), t.data() + start, bytes);
+    told.report.message = t.substr(start + bytes);
+    return told;
+  }
+};
+
+class Sweeper {
+ public:
+  Sweeper(Backend& backend, const Sweep& sweep, const Predict& predict, const SweepEvents& events)
+      : backend_(backend), sweep_(sweep), predict_(predict), events_(events), watchdog_(sweep.timeout_s, [this](const std::string& what) { hang(what); }) {
+    const std::vector<int> own = backend.own_ranks();
+    Told mine;
+    for (int r : own) mine.numbers.push_back(r);
+    for (const std::string& text : backend.exchange(mine.text())) {
+      const Told told = Told::of(text);
+      owners_.emplace_back(told.numbers.begin(), told.numbers.end());
+    }
+  }
+
+  std::vector<RunRow> rows() {
+    std::vector<std::vector<int>> rounds;  // groups that call at the same time
+    for (std::size_t g = 0; g < sweep_.groups.size(); ++g) {
+      if (sweep_.one_by_one || rounds.empty()) rounds.emplace_back();
+      rounds.back().push_back(static_cast<int>(g));
+    }
+    const std::size_t forms = static_cast<std::size_t>(sweep_.out_of_place) + static_cast<std::size_t>(sweep_.in_place);
+    for (const auto op : sweep_.ops) all_ += rounds.size() * sweep_.sizes.size() * (has_in_place(op) ? forms : 1);
+    watch("making communicators", {});
+    if (!agreed(backend_.open(sweep_.groups))) return stopped({}, rounds.front());
+    for (const std::vector<int>& round : rounds)
+      for (const Collective op : sweep_.ops)
+        for (const Bytes size : sweep_.sizes)
+          for (const bool in_place : {false, true}) {
+            const bool is_asked = has_in_place(op) ? (in_place ? sweep_.in_place : sweep_.out_of_place) : !in_place;
+            if (is_asked && !measure(round, op, size, in_place)) return std::move(rows_);
+          }
+    watchdog_.rest();
+    return std::move(rows_);
+  }
+
+ private:
+  bool is_first() const { return backend_.process() == 0; }
+
+  void watch(const std::string& what, const Call& call) {
+    under_way_ = call;
+    watchdog_.watch(what);
+  }
+
+  // The worst of what the processes report; what they tell stays in told_.
+  Report agreed(const Report& mine, std::vector<double> numbers = {}) {
+    const Told said{mine, std::move(numbers)};
+    told_.clear();
+    Report worst;
+    for (const std::string& text : backend_.exchange(said.text())) {
+      told_.push_back(Told::of(text));
+      if (told_.back().report.outcome > worst.outcome) worst = told_.back().report;
+    }
+    return worst;
+  }
+
+  std::vector<RunRow> stopped(const Call& call, const std::vector<int>& round) {
+    Report worst;
+    for (const Told& t : told_)
+      if (t.report.outcome > worst.outcome) worst = t.report;
+    add_rows(call, round, Bytes(0), worst);
+    return std::move(rows_);
+  }
+
+  // False where the run cannot go on.
+  bool measure(const std::vector<int>& round, Collective op, Bytes asked, bool in_place) {
+    const int n = static_cast<int>(sweep_.groups[static_cast<std::size_t>(round.front())].size());
+    const CallSize size = call_size(op, asked, sweep_.type, n);
+    const Call call{op, sweep_.type, sweep_.redop, sweep_.root, in_place, static_cast<std::size_t>(size.count)};
+    tell_progress(call, size.size);
+    watch(what_of(call, size.size), call);
+    round_ = round;
+    size_ = size.size;
+    const double start = now_s();
+    Report report = size.count < 1 ? Report{Outcome::skipped, "fewer elements than ranks"} : agreed(backend_.prepare(call, round));
+    std::vector<std::vector<double>> seconds;
+    std::vector<std::uint64_t> wrong;
+    const bool looks = sweep_.looks_at_results && (!reduces(op) || is_exact(call.type, call.redop, n));
+    if (report) {
+      if (sweep_.warm_up > 0) report = backend_.run(sweep_.warm_up, seconds);
+      if (report) report = backend_.run(sweep_.iterations, seconds);
+      if (report && looks) report = backend_.check(wrong);
+      std::vector<double> numbers;  // of each own rank: wrong elements, how many times, the times
+      for (std::size_t r = 0; r < seconds.size(); ++r) {
+        numbers.push_back(r < wrong.size() ? static_cast<double>(wrong[r]) : 0);
+        numbers.push_back(static_cast<double>(seconds[r].size()));
+        numbers.insert(numbers.end(), seconds[r].begin(), seconds[r].end());
+      }
+      report = agreed(report, std::move(numbers));
+    }
+    watchdog_.rest();
+    took_ = now_s() - start;
+    add_rows(call, round, size.size, report, looks);
+    ++done_;
+    return report.outcome != Outcome::failed;
+  }
+
+  void add_rows(const Call& call, const std::vector<int>& round, Bytes size, const Report& report, bool looks = false) {
+    if (!is_first()) return;
+    std::vector<std::vector<int>> together;
+    for (int g : round) together.push_back(sweep_.groups[static_cast<std::size_t>(g)]);
+    for (const std::vector<int>& group : together) {
+      RunRow row{call, group, size, sweep_.iterations, 0, 0, 0, {}, {}, report};
+      if (report) {
+        const std::vector<double> times = slowest_of(group, looks ? &row.wrong : nullptr);
+        row.least = quantile(times, 0);
+        row.median = quantile(times, 0.5);
+        row.p95 = quantile(times, 0.95);
+        if (predict_) row.predicted = predict_(call.op, group, together, size);
+      }
+      rows_.push_back(row);
+      if (events_.on_row) events_.on_row(rows_.back());
+    }
+  }
+
+  // Of each iteration the longest time of the group's ranks; wrong elements of them all.
+  std::vector<double> slowest_of(const std::vector<int>& group, std::optional<std::uint64_t>* wrong) const {
+    std::vector<double> times;
+    if (wrong) *wrong = 0;
+    for (std::size_t p = 0; p < told_.size(); ++p) {
+      const std::vector<double>& numbers = told_[p].numbers;
+      std::size_t at = 0;
+      for (const int rank : owners_[p]) {
+        if (at + 2 > numbers.size()) break;
+        const std::size_t count = static_cast<std::size_t>(numbers[at + 1]), first = at + 2;
+        const bool is_in = std::find(group.begin(), group.end(), rank) != group.end();
+        if (is_in && wrong) *wrong = **wrong + static_cast<std::uint64_t>(numbers[at]);
+        if (is_in && times.size() < count) times.resize(count);
+        for (std::size_t i = 0; i < count && is_in; ++i) times[i] = std::max(times[i], numbers[first + i]);
+        at = first + count;
+      }
+    }
+    return times;
+  }
+
+  void tell_progress(const Call& call, Bytes size) {
+    if (!is_first() || !events_.on_progress) return;
+    // The next takes as long as the last, or in proportion where it is larger.
+    const double left = done_ == 0 ? -1 : took_ * static_cast<double>(all_ - done_);
+    events_.on_progress(done_, all_, what_of(call, size), left);
+  }
+
+  void hang(const std::string& what) {
+    const std::string text = "process " + std::to_string(backend_.process()) + " (rank " + std::to_string(backend_.own_ranks().front()) + ") gave up: " + what + " has not returned after " +
+                             format_fixed(sweep_.timeout_s, 0) + " s (--timeout)";
+    std::fprintf(stderr, "wireplan: %s\n", text.c_str());
+    if (is_first() && events_.on_hang) {
+      RunRow row{under_way_, round_.empty() ? std::vector<int>{} : sweep_.groups[static_cast<std::size_t>(round_.front())], size_, sweep_.iterations, 0, 0, 0, {}, {}, {Outcome::failed, text}};
+      events_.on_hang(row);
+    } else {
+      std::this_thread::sleep_for(std::chrono::duration<double>(kPatience));
+    }
+    backend_.abort();
+    _exit(kAnswerIsNo);
+  }
+
+  Backend& backend_;
+  const Sweep& sweep_;
+  const Predict& predict_;
+  const SweepEvents& events_;
+  std::vector<std::vector<int>> owners_;  // ranks of each process
+  std::vector<Told> told_;                // by the processes, the last time
+  std::vector<RunRow> rows_;
+  std::size_t all_ = 0, done_ = 0;
+  double took_ = 0;
+  Call under_way_;
+  std::vector<int> round_;
+  Bytes size_;
+  Watchdog watchdog_;  // last: its thread sees the members above
+};
+
+}  // namespace
+
+std::vector<RunRow> run_sweep(Backend& backend, const Sweep& sweep, const Predict& predict, const SweepEvents& events) {
+  return Sweeper(backend, sweep, predict, events).rows();
+}
+
+}  // namespace wireplan
