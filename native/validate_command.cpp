@@ -10,8 +10,11 @@
 #include "core/text/read_profile.hpp"
 #include "core/text/read_run.hpp"
 #include "core/text/render_measurements.hpp"
+#include "core/text/report_html.hpp"
 #include "core/text/request.hpp"
 #include "native/files.hpp"
+#include "native/measure/launch.hpp"
+#include "native/measure/measure_command.hpp"
 #include "native/measurements.hpp"
 #include "native/output.hpp"
 
@@ -20,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Measured {
+struct Measurements {
   Profile profile;
   std::vector<Note> notes;
 };
@@ -31,7 +34,7 @@ Errors named(Errors errors, const std::string& file) {
 }
 
 // A profile, a run, or a log of nccl-tests.
-Errors add_file(const std::string& file, const Cluster& cluster, Measured& all) {
+Errors add_file(const std::string& file, const Cluster& cluster, Measurements& all) {
   Result<std::string> text = read_lines(file);
   if (!text) return text.errors();
   const std::size_t start = text.value().find_first_not_of(" \t\r\n");
@@ -64,7 +67,7 @@ Errors add_file(const std::string& file, const Cluster& cluster, Measured& all) 
   return {};
 }
 
-Errors write_folder(const std::string& folder, const Measured& measured, const MachineReport& report) {
+Errors write_folder(const std::string& folder, const Measurements& measured, const MachineReport& report) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) return {{"--out", value_text(Json(folder)), "a folder that can be written", "cannot make the folder " + value_text(Json(folder)) + ": " + error.message()}};
@@ -72,41 +75,79 @@ Errors write_folder(const std::string& folder, const Measured& measured, const M
   profile.fits.clear();
   for (const MachineFit& f : report.fits)
     if (f.rate.value > 0) profile.fits.push_back({f.collective, f.link_class, f.latency, f.rate});
+  const ReportTitle title{profile.machine, profile.date, profile.software};
+  if (Errors errors = write_file("--out", fs::path(folder) / "report.html", machine_report_html(report, measured.notes, title)); !errors.empty()) return errors;
+  const std::string markdown = render_machine_report(report, measured.notes, RenderFormat::markdown);
+  if (Errors errors = write_file("--out", fs::path(folder) / "report.md", markdown); !errors.empty()) return errors;
   if (Errors errors = write_file("--out", fs::path(folder) / "profile.json", dump_json(write_profile(profile))); !errors.empty()) return errors;
   return write_file("--out", fs::path(folder) / "report.json", dump_json(write_machine_report(report, measured.notes)));
+}
+
+// What a run document of now says of its machine, for the profile made of it.
+void describe_machine(const MeasuredRun& run, Profile& profile) {
+  Json software = Json::object();
+  for (const auto& [key, text] : {std::pair("backend", &run.facts.name), std::pair("mpi", &run.facts.mpi), std::pair("nccl", &run.facts.nccl), std::pair("driver", &run.facts.driver)})
+    if (!text->empty()) put(software, key, *text);
+  if (profile.software.empty()) profile.software = dump_json_compact(software);
+  if (profile.date.empty()) profile.date = run.date.substr(0, run.date.find('T'));
+  if (profile.machine.empty() && !run.facts.hosts.empty()) profile.machine = run.facts.hosts.front();
 }
 
 }  // namespace
 
 int run_validate(const Options& options, const Presets& presets) {
-  if (options.measure) return print_errors({Error{"--measure", "true", "files that were measured", "validate --measure is not built yet. Nearest: give logs of nccl-tests as files"}}, options.json);
-  const auto missing = [&](const char* what, const char* text) { return print_errors({Error{what, "", "required", text}}, options.json); };
-  if (options.files.empty()) return missing("FILE", "a file is missing: a log of nccl-tests, a profile or a run");
+  const bool is_first = launch_from_environment().rank == 0;
+  const auto refuse = [&](const Errors& errors) { return is_first ? print_errors(errors, options.json) : static_cast<int>(kBadInput); };
+  const auto missing = [&](const char* what, const char* text) { return refuse({Error{what, "", "required", text}}); };
+  if (options.files.empty() && !options.measure) return missing("FILE", "a file is missing: a log of nccl-tests, a profile or a run; or --measure, to measure now");
   if (std::isnan(options.tolerance))  // passes for a value in range
-    return print_errors({Error{"--tolerance", "\"nan\"", "0.000001 to 100", "a tolerance is a share of the measured time, not \"nan\". Nearest: 0.2, or leave it out"}}, options.json);
+    return refuse({Error{"--tolerance", "\"nan\"", "0.000001 to 100", "a tolerance is a share of the measured time, not \"nan\". Nearest: 0.2, or leave it out"}});
   if (options.cluster.empty()) return missing("--cluster", "--cluster is missing: what was measured, as the id of a node (wireplan presets nodes) or a file");
   Result<Cluster> cluster = named_cluster(options.cluster, presets);
-  if (!cluster) return print_errors(cluster.errors(), options.json);
+  if (!cluster) return refuse(cluster.errors());
   cluster.value().profile.reset();  // else what was measured is compared with itself
   Result<Constants> constants = presets.constants();
-  if (!constants) return print_errors(constants.errors(), options.json);
-  Measured measured;
+  if (!constants) return refuse(constants.errors());
+  Measurements measurements;
   Errors errors;
   for (const std::string& file : options.files)
-    for (Error& e : add_file(file, cluster.value(), measured)) errors.push_back(std::move(e));
-  if (!errors.empty()) return print_errors(errors, options.json);
+    for (Error& e : add_file(file, cluster.value(), measurements)) errors.push_back(std::move(e));
+  if (!errors.empty()) return refuse(errors);
+
+  std::optional<Measured> now;
+  if (options.measure) {
+    std::vector<Collective> known;  // what the files hold need not be measured
+    for (const MeasuredCurve& c : measurements.profile.curves)
+      if (c.ranks == static_cast<int>(total_gpus(cluster.value()))) known.push_back(c.collective);
+    Options asked = options;
+    if (!options.measuring.op_is_given) asked.collectives.op = "all";
+    asked.measuring.place = "out";
+    auto result = measure(asked, presets, cluster.value(), known, false);
+    if (const int* refused = std::get_if<int>(&result)) return *refused;
+    now = std::move(std::get<Measured>(result));
+    if (!now->is_first()) return now->agreed(kDone);
+    Result<std::vector<MeasuredCurve>> curves = read_run_curves(write_run(now->run), cluster.value().gpus_per_node);
+    if (curves)
+      for (MeasuredCurve& c : curves.value()) measurements.profile.curves.push_back(std::move(c));
+    for (const RunRow& row : now->run.rows)
+      if (is_bad(row))
+        measurements.notes.push_back({Severity::error, "", std::string(name_of(row.call.op)) + " of " + format_message_size(row.size) + ": " +
+                                                               (row.report ? format_exact(static_cast<double>(row.wrong.value_or(0))) + " elements were wrong" : row.report.message)});
+    describe_machine(now->run, measurements.profile);
+  }
+  const auto finish = [&](int status) { return now ? static_cast<int>(now->agreed(static_cast<ExitStatus>(status))) : status; };
 
   const PreparedCluster prepared = prepare(cluster.value(), constants.value().links);
-  const MachineReport report = machine_report(measured.profile.curves, prepared, options.tolerance);
+  const MachineReport report = machine_report(measurements.profile.curves, prepared, options.tolerance);
   if (report.rows.empty()) {
     for (const std::string& text : report.left_out) errors.push_back({"--cluster", value_text(Json(options.cluster)), "the cluster that was measured", text + ". Nearest: state the number of nodes and GPUs in a cluster document"});
     if (errors.empty()) errors.push_back({"FILE", "", "measured curves", "the files hold no measured curve"});
-    return print_errors(errors, options.json);
+    return finish(print_errors(errors, options.json));
   }
   if (!options.out_folder.empty())
-    if (errors = write_folder(options.out_folder, measured, report); !errors.empty()) return print_errors(errors, options.json);
-  const ExitStatus status = is_sound(report, measured.notes) ? kDone : kAnswerIsNo;
-  return print(options.json ? dump_json(write_machine_report(report, measured.notes)) : render_machine_report(report, measured.notes, options.format), status);
+    if (errors = write_folder(options.out_folder, measurements, report); !errors.empty()) return finish(print_errors(errors, options.json));
+  const ExitStatus status = is_sound(report, measurements.notes) ? kDone : kAnswerIsNo;
+  return finish(print(options.json ? dump_json(write_machine_report(report, measurements.notes)) : render_machine_report(report, measurements.notes, options.format), status));
 }
 
 void define_validate(CLI::App& app, Options& options) {
@@ -114,13 +155,16 @@ void define_validate(CLI::App& app, Options& options) {
   validate->add_option("FILE", options.files, "logs of nccl-tests, profiles, runs; - for standard input")->type_name("");
   validate->add_option("--cluster", options.cluster, "the cluster that was measured: a node's id or a file")->type_name("CLUSTER");
   validate->add_option("--tolerance", options.tolerance, "largest error, e.g. 0.2; left out: the band of the prediction")->type_name("SHARE")->check(CLI::Range(1e-6, 100.0));
-  validate->add_option("--out", options.out_folder, "folder for profile.json and report.json; nothing is written without it")->type_name("DIR");
-  validate->add_flag("--measure", options.measure, "measure what is missing (not built yet)");
+  validate->add_option("--out", options.out_folder, "folder for profile.json, report.json, report.html and report.md; nothing is written without it")->type_name("DIR");
+  validate->add_flag("--measure", options.measure, "first measure the operations that the files do not hold, with all ranks; then the options below count");
+  add_measuring_options(*validate, options);
   add_output_options(*validate, options);
-  validate->footer("error = predicted / measured - 1. Exit status 0: of each curve at least three quarters of the sizes are within; 1: they are not, or results were wrong.\n\n"
+  validate->footer("error = predicted / measured - 1. Exit status 0: of each curve at least three quarters of the sizes are within; 1: they are not, or results were wrong;\n"
+                   "77: this machine cannot measure.\n\n"
                    "Examples:\n"
                    "  wireplan validate all_reduce.txt all_gather.txt --cluster dgx-a100-80gb\n"
-                   "  wireplan validate profile.json --cluster cluster.json --tolerance 0.1 --out report");
+                   "  wireplan validate profile.json --cluster cluster.json --tolerance 0.1 --out report\n"
+                   "  mpirun -n 4 wireplan validate --measure --backend mpi --cluster hosts.json -e 4M --out report");
 }
 
 }  // namespace wireplan

@@ -277,19 +277,49 @@ class Rules {
 
 std::vector<MachineFinding> machine_findings(const std::vector<MachineCurve>& curves) { return Rules(curves).findings(); }
 
-MachineFit fit_of(const MachineCurve& c) {
-  MachineFit fit{c.collective, c.ranks, c.nodes, std::string(c.link_class), {}, {}};
-  const Numbers n = numbers_of(c);
-  fit.latency = Seconds(n.t0);
+namespace {
+
+// Median of the slopes between all pairs of sizes from `from` on, in seconds a byte; 0: fewer than two.
+double slope_from(const std::vector<MeasuredCurve::Point>& points, double from) {
   std::vector<MeasuredCurve::Point> large;
-  for (const auto& p : c.measured)
-    if (p.size.value >= kMiB) large.push_back(p);
+  for (const auto& p : points)
+    if (p.size.value >= from) large.push_back(p);
   const std::size_t every = large.size() / 64 + 1;
   std::vector<double> slopes;
   for (std::size_t i = 0; i < large.size(); i += every)
     for (std::size_t j = i + every; j < large.size(); j += every) slopes.push_back((large[j].time - large[i].time).value / (large[j].size - large[i].size).value);
-  const double slope = quantile(std::move(slopes), 0.5);
+  return quantile(std::move(slopes), 0.5);
+}
+
+}  // namespace
+
+MachineFit fit_of(const MachineCurve& c) {
+  constexpr double kSmall = 64 * kKiB;
+  MachineFit fit{c.collective, c.ranks, c.nodes, std::string(c.link_class), {}, {}, {}};
+  double slope = slope_from(c.measured, kMiB);
+  if (slope <= 0) slope = slope_from(c.measured, 0);
   if (slope > 0) fit.rate = BytesPerSecond(bus_factor(c.collective, c.ranks) / slope);
+  for (const double most : {4 * kKiB, kSmall}) {
+    std::vector<double> starts;
+    for (const auto& p : c.measured)
+      if (p.size.value <= most) starts.push_back(p.time.value - std::max(slope, 0.0) * p.size.value);
+    if (starts.empty()) continue;
+    fit.latency = Seconds(std::max(0.0, quantile(std::move(starts), 0.5)));
+    break;
+  }
+  const double borders[] = {0, kSmall, kMiB, 1e15};
+  for (std::size_t b = 0; b + 1 < std::size(borders) && slope > 0; ++b) {
+    MachineFit::Band band{Bytes(borders[b]), Bytes(borders[b + 1]), 0, 0, 0};
+    std::vector<double> off;
+    for (const auto& p : c.measured) {
+      if (p.size < band.from || p.size >= band.to) continue;
+      off.push_back((fit.latency.value + slope * p.size.value) / p.time.value - 1);
+      if (std::fabs(off.back()) > std::fabs(band.worst)) band.worst = off.back();
+    }
+    band.sizes = off.size();
+    band.median = quantile(std::move(off), 0.5);
+    if (band.sizes > 0) fit.bands.push_back(band);
+  }
   return fit;
 }
 

@@ -50,13 +50,24 @@ std::vector<MachineFinding> machine_findings(const std::vector<MachineCurve>& cu
 // curve is compared with itself. `link_class` points into the constants of `cluster`.
 std::optional<MachineCurve> machine_curve(const MeasuredCurve& curve, const PreparedCluster& cluster);
 
+// T = latency + V / rate on one curve, V = bus factor · size.
 struct MachineFit {
   Collective collective{};
   int ranks = 2, nodes = 1;
   std::string link_class;
-  Seconds latency;      // t0; 0: no size up to 4 KiB
-  BytesPerSecond rate;  // V over time, median of the slopes between sizes from 1 MiB on (Theil and Sen); 0: fewer than two
+  Seconds latency;      // 0: no size up to 64 KiB
+  BytesPerSecond rate;  // 0: fewer than two sizes
+  struct Band {         // how well the line says the sizes from `from` to below `to`
+    Bytes from, to;
+    std::size_t sizes = 0;
+    double median = 0, worst = 0;  // of (latency + V / rate) / measured - 1: the middle, and the farthest off
+  };
+  std::vector<Band> bands;  // below 64 KiB, to 1 MiB, above; those without sizes left out
 };
+
+// formula: rate = V over time, median of the slopes between all pairs of sizes from 1 MiB on (of all sizes where fewer than two are so
+//   large) (Theil and Sen); latency = median of T - V / rate over the sizes up to 64 KiB, of 4 KiB where there are some, at least 0.
+// valid: sizes rising.  kind: estimate, not moved by a third of the points being off.  test: machine_report_test.cpp
 MachineFit fit_of(const MachineCurve& curve);
 
 struct MachineReport {

@@ -23,6 +23,10 @@ std::vector<std::string> texts_of(const std::vector<Note>& notes) {
   return texts;
 }
 
+std::string band_name(const MachineFit::Band& b) {
+  return b.from.value <= 0 ? "below " + format_message_size(b.to) : b.to.value >= 1e15 ? "from " + format_message_size(b.from) + " on" : format_message_size(b.from) + " to " + format_message_size(b.to);
+}
+
 Json write_finding(const std::string& rule, const std::string& text, const std::string& check) {
   Json j = Json::object();
   put(j, "rule", rule);
@@ -43,6 +47,13 @@ std::string csv_of(const MachineReport& report) {
 }
 
 }  // namespace
+
+std::string fit_text(const MachineFit& f) {
+  if (f.rate.value <= 0) return "Too few sizes for a line through them.";
+  std::string text = "Fitted: " + format_seconds(f.latency) + " + traffic at " + format_rate(f.rate) + " of bus bandwidth; this line is off by";
+  for (const MachineFit::Band& b : f.bands) text += (&b == f.bands.data() ? " " : ", ") + signed_percent(b.median) + " (worst " + signed_percent(b.worst) + ") " + band_name(b);
+  return text + ".";
+}
 
 std::string render_measurements(const ImportedMeasurements& measured, RenderFormat format) {
   if (format == RenderFormat::csv) {
@@ -93,6 +104,17 @@ Json write_machine_report(const MachineReport& report, const std::vector<Note>& 
     put(one, "link_class", f.link_class);
     put_or_null(one, "latency_s", f.latency.value);
     put_or_null(one, "bytes_per_s", f.rate.value);
+    Json residuals = Json::array();
+    for (const MachineFit::Band& b : f.bands) {
+      Json band = Json::object();
+      put(band, "from_bytes", b.from);
+      put(band, "to_bytes", b.to);
+      put(band, "sizes", static_cast<double>(b.sizes));
+      put(band, "median", b.median);
+      put(band, "worst", b.worst);
+      residuals.push_back(std::move(band));
+    }
+    put(one, "residuals", std::move(residuals));
     fits.push_back(std::move(one));
   }
   for (const Note& n : notes)
@@ -132,11 +154,7 @@ std::string render_machine_report(const MachineReport& report, const std::vector
                             row.is_within ? "" : "outside"});
     }
     sheet.table(table);
-    const MachineFit& f = report.fits[i];
-    std::string fit = "Basis of the prediction: " + std::string(name_of(c.basis)) + ".";
-    if (f.latency.value > 0) fit += " Small sizes take " + format_seconds(f.latency) + ".";
-    if (f.rate.value > 0) fit += " Large sizes grow at " + format_rate(f.rate) + " of bus bandwidth.";
-    sheet.paragraph(fit);
+    sheet.paragraph("Basis of the prediction: " + std::string(name_of(c.basis)) + ". " + fit_text(report.fits[i]));
   }
   return sheet.text();
 }

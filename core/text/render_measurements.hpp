@@ -16,6 +16,9 @@ std::string render_measurements(const ImportedMeasurements& measured, RenderForm
 Json write_machine_report(const MachineReport& report, const std::vector<Note>& notes = {});
 std::string render_machine_report(const MachineReport& report, const std::vector<Note>& notes, RenderFormat format);
 
+// Latency, rate and how far off the line through a curve is, as a sentence.
+std::string fit_text(const MachineFit& fit);
+
 // Within tolerance, and nothing computed wrong.
 bool is_sound(const MachineReport& report, const std::vector<Note>& notes);
 

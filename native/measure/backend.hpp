@@ -23,13 +23,13 @@ struct Call {
   std::size_t count = 0;  // elements, as CallSize::count
 };
 
-enum class Outcome : unsigned char { ok, skipped, failed };  // skipped: cannot be done here, the run goes on; failed: it cannot go on
+enum class CallOutcome : unsigned char { ok, skipped, failed };  // skipped: cannot be done here, the run goes on; failed: it cannot go on
 template <>
-inline constexpr std::array<std::string_view, 3> kNames<Outcome> = {"ok", "skipped", "failed"};
+inline constexpr std::array<std::string_view, 3> kNames<CallOutcome> = {"ok", "skipped", "failed"};
 struct Report {
-  Outcome outcome = Outcome::ok;
+  CallOutcome outcome = CallOutcome::ok;
   std::string message;  // one sentence for people: rank, what, the library's own words
-  explicit operator bool() const { return outcome == Outcome::ok; }
+  explicit operator bool() const { return outcome == CallOutcome::ok; }
 };
 
 // The machine's side of the run document's `environment`.

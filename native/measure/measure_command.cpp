@@ -14,6 +14,7 @@
 #include "core/answer/curves.hpp"
 #include "core/base/format.hpp"
 #include "core/base/statistics.hpp"
+#include "core/text/plain_text.hpp"
 #include "core/text/read_cluster.hpp"
 #include "core/text/reader.hpp"
 #include "native/collectives_command.hpp"
@@ -102,15 +103,6 @@ std::string date_now() {
   return text;
 }
 
-// Every process must have been asked for the same: the first that was not is named.
-Errors different_arguments(Backend& backend, const std::string& mine) {
-  const std::vector<std::string> all = backend.exchange(mine);
-  for (std::size_t p = 1; p < all.size(); ++p)
-    if (all[p] != all[0])
-      return {{"command line", value_text(Json(all[p])), value_text(Json(all[0])), "process " + std::to_string(p) + " was started with other arguments, or is another version, than process 0: " + value_text(Json(all[p])) + " against " + value_text(Json(all[0]))}};
-  return {};
-}
-
 // Prints rows as they come, those of a size on one line.
 class Printer {
  public:
@@ -120,7 +112,7 @@ class Printer {
     if (!prints_) return;
     waiting_.push_back(row);
     const std::size_t forms = has_in_place(row.call.op) ? static_cast<std::size_t>(sweep_.out_of_place) + static_cast<std::size_t>(sweep_.in_place) : 1;
-    if (waiting_.size() >= groups * forms || row.report.outcome == Outcome::failed) flush(groups);
+    if (waiting_.size() >= groups * forms || row.report.outcome == CallOutcome::failed) flush(groups);
   }
   void progress(std::size_t done, std::size_t all, const std::string& next, double left_s) {
     if (!shows_progress_) return;
@@ -154,8 +146,10 @@ class Printer {
   std::string title_;
 };
 
+std::string rank_text(const MeasuredRun& run, int rank) { return std::to_string(rank) + " (" + plain_text(run.facts.hosts[static_cast<std::size_t>(rank)], 60) + ")"; }
+
 // Pairs that are slower than their wires, or than the others, at the largest size: one sentence each.
-std::vector<std::string> slow_pairs(const Run& run, double tolerance) {
+std::vector<std::string> slow_pairs(const MeasuredRun& run, double tolerance) {
   std::vector<const RunRow*> rows;
   Bytes largest;
   for (const RunRow& r : run.rows) largest = std::max(largest, r.size);
@@ -165,79 +159,76 @@ std::vector<std::string> slow_pairs(const Run& run, double tolerance) {
   for (const RunRow* r : rows) rates.push_back(r->bus_bandwidth().value);
   const double middle = quantile(rates, 0.5);
   std::vector<std::string> slow;
+  std::vector<int> times(run.facts.hosts.size(), 0);
   for (const RunRow* r : rows) {
     const double rate = r->bus_bandwidth().value, usual = r->predicted ? r->size.value / r->predicted->value.value / (1 + tolerance) : kSlowPair * middle;
     if (rate >= usual) continue;
-    slow.push_back("ranks " + std::to_string(r->ranks[0]) + " and " + std::to_string(r->ranks[1]) + ": " + format_rate(BytesPerSecond(rate)) + " at " + format_message_size(r->size) + ", " +
+    slow.push_back("ranks " + rank_text(run, r->ranks[0]) + " and " + rank_text(run, r->ranks[1]) + ": " + format_rate(BytesPerSecond(rate)) + " at " + format_message_size(r->size) + ", " +
                    (r->predicted ? "predicted " + format_rate(r->size / r->predicted->value) : "the median of all pairs is " + format_rate(BytesPerSecond(middle))));
+    for (int rank : r->ranks) ++times[static_cast<std::size_t>(rank)];
   }
+  // One rank that all of several have in common: its own link, not theirs.
+  for (std::size_t rank = 0; rank < times.size() && slow.size() > 1; ++rank)
+    if (times[rank] == static_cast<int>(slow.size())) slow.insert(slow.begin(), "all slow pairs have rank " + rank_text(run, static_cast<int>(rank)) + " in common: its link is slow");
   return slow;
 }
 
-Json document_of(const Cluster& cluster) { return write_cluster(cluster); }
-
 }  // namespace
 
-int run_measure(const Options& options, const Presets& presets) {
+std::variant<int, Measured> measure(const Options& options, const Presets& presets, const std::optional<Cluster>& cluster, const std::vector<Collective>& left_out, bool prints) {
   const MeasureOptions& how = options.measuring;
   const Launch launch = launch_from_environment();
   const auto refuse = [&](const Errors& errors) { return launch.rank == 0 ? print_errors(errors, options.json) : static_cast<int>(kBadInput); };
   if (std::isnan(options.tolerance) || std::isnan(how.timeout_s)) return refuse({{"command line", "\"nan\"", "a number", "\"nan\" is no number"}});
   Result<Sweep> asked = sweep_asked(options);
   if (!asked) return refuse(asked.errors());
-  Sweep& sweep = asked.value();
-  std::optional<Cluster> cluster;
-  if (!options.cluster.empty()) {
-    Result<Cluster> named = named_cluster(options.cluster, presets);
-    if (!named) return refuse(named.errors());
-    cluster = std::move(named.value());
-  }
+  Measured measured;
+  Sweep& sweep = measured.sweep;
+  sweep = std::move(asked.value());
+  std::erase_if(sweep.ops, [&](Collective op) { return std::find(left_out.begin(), left_out.end(), op) != left_out.end(); });
 
   Refusal refusal;
-  LoadedBackend backend = load_backend(how.backend, {{}, how.use_graphs, how.register_buffers, how.timeout_s}, refusal);
-  if (!backend) {
+  measured.backend = load_backend(how.backend, {{}, how.use_graphs, how.register_buffers, how.timeout_s}, refusal);
+  if (!measured.backend) {
     const std::string other = how.backend == "nccl" ? ". --backend mpi measures host memory instead" : "";
     print_errors({{"--backend", value_text(Json(how.backend)), "a machine that has it", refusal.text + other}}, options.json && launch.rank == 0);
-    return refusal.is_missing ? kCannotRunHere : kBadInput;
+    return static_cast<int>(refusal.is_missing ? kCannotRunHere : kBadInput);
   }
-  const bool is_first = backend->process() == 0;
+  Backend& backend = *measured.backend;
+  const bool is_first = measured.is_first();
   const auto refuse_all = [&](const Errors& errors) { return is_first ? print_errors(errors, options.json) : static_cast<int>(kBadInput); };
-  if (Errors errors = different_arguments(*backend, options.words); !errors.empty()) return refuse_all(errors);
-  Result<Groups> groups = groups_asked(how, backend->ranks());
+  if (Errors errors = different_arguments(backend, options.words); !errors.empty()) return refuse_all(errors);
+  Result<Groups> groups = groups_asked(how, backend.ranks());
   if (!groups) return refuse_all(groups.errors());
   sweep.groups = std::move(groups.value());
   if (sweep.root < 0 || sweep.root >= static_cast<int>(sweep.groups[0].size()))
     return refuse_all({{"--root", std::to_string(sweep.root), "0 to " + std::to_string(sweep.groups[0].size() - 1), "--root " + std::to_string(sweep.root) + " is no rank of a group of " + std::to_string(sweep.groups[0].size()) + ". Nearest: 0"}});
 
-  Run run;
-  run.facts = backend->facts();
+  MeasuredRun& run = measured.run;
+  run.facts = backend.facts();
   run.date = date_now();
   run.launch = launch.by + (launch.processes > 1 ? ", " + std::to_string(launch.processes) + " processes" : "");
   run.variables = steering_variables(environ);
   run.cluster = nullptr;
   Predict predict;
   if (cluster) {
-    run.cluster = document_of(*cluster);
+    run.cluster = write_cluster(*cluster);
     Result<Constants> constants = presets.constants();
     if (!constants) return refuse_all(constants.errors());
     predict = prediction_on(*cluster, std::make_shared<const Constants>(std::move(constants.value())));
-    if (is_first && total_gpus(*cluster) < backend->ranks())
-      std::fprintf(stderr, "wireplan: --cluster has %d GPUs, %d ranks measure: those beyond it have no prediction\n", static_cast<int>(total_gpus(*cluster)), backend->ranks());
+    if (is_first && total_gpus(*cluster) < backend.ranks())
+      std::fprintf(stderr, "wireplan: --cluster has %d GPUs, %d ranks measure: those beyond it have no prediction\n", static_cast<int>(total_gpus(*cluster)), backend.ranks());
   }
 
-  const bool is_text = !options.json && options.format == RenderFormat::text;
   RunFile file(how.output);
-  Errors unwritten = is_first ? file.write(run) : Errors{};
-  if (!unwritten.empty()) print_errors(unwritten, false);
-  Printer printer(sweep, is_first && is_text, is_first && (how.progress || isatty(STDERR_FILENO)));
-  if (is_first && is_text) std::fputs(run_head(run).c_str(), stdout);
-  const std::size_t at_once = sweep.one_by_one ? 1 : sweep.groups.size();
   const auto save = [&] {
-    Errors errors = file.write(run);
-    if (errors.empty()) return;
-    unwritten = errors;
-    print_errors(errors, false);  // once; the measuring goes on
+    Errors errors = is_first ? file.write(run) : Errors{};
+    if (!errors.empty()) print_errors(errors, false);  // once; the measuring goes on
   };
+  save();
+  Printer printer(sweep, is_first && prints, is_first && (how.progress || isatty(STDERR_FILENO)));
+  if (is_first && prints) std::fputs(run_head(run).c_str(), stdout);
+  const std::size_t at_once = sweep.one_by_one ? 1 : sweep.groups.size();
   SweepEvents events;
   events.on_row = [&](const RunRow& row) {
     run.rows.push_back(row);
@@ -251,45 +242,73 @@ int run_measure(const Options& options, const Presets& presets) {
     if (options.json) print(dump_json(write_run(run)), kAnswerIsNo);
     else printer.row(row, 1);
   };
-  run_sweep(*backend, sweep, predict, events);
+  run_sweep(backend, sweep, predict, events);
   printer.end();
-  const bool has_failed = !run.rows.empty() && run.rows.back().report.outcome == Outcome::failed;
-  run.is_complete = is_first && !has_failed;
+  run.is_complete = is_first && (run.rows.empty() || run.rows.back().report.outcome != CallOutcome::failed);
   if (is_first) save();
-  // What process 0 found holds for all, so that a launcher sees one status.
-  std::vector<std::string> slow;
-  std::string status = "0";
-  if (is_first) {
-    if (how.pairs) slow = slow_pairs(run, options.tolerance > 0 ? options.tolerance : 1 - kSlowPair);
-    if (!slow.empty() || std::any_of(run.rows.begin(), run.rows.end(), is_bad)) status = "1";
-    if (!unwritten.empty()) status = "2";
-  }
-  status = backend->exchange(status).front();
-  const ExitStatus exit = status == "0" ? kDone : status == "1" ? kAnswerIsNo : kBadInput;
-  if (!is_first) return exit;
+  measured.is_written = file.is_sound();
   for (const RunRow& r : run.rows)
-    if (r.report.outcome == Outcome::failed) std::fprintf(stderr, "wireplan: %s\n", r.report.message.c_str());
+    if (r.report.outcome == CallOutcome::failed) std::fprintf(stderr, "wireplan: %s\n", r.report.message.c_str());
+  return measured;
+}
+
+Errors different_arguments(Backend& backend, const std::string& mine) {
+  const std::vector<std::string> all = backend.exchange(mine);
+  for (std::size_t p = 1; p < all.size(); ++p)
+    if (all[p] != all[0])
+      return {{"command line", value_text(Json(all[p])), value_text(Json(all[0])), "process " + std::to_string(p) + " was started with other arguments, or is another version, than process 0: " + value_text(Json(all[p])) + " against " + value_text(Json(all[0]))}};
+  return {};
+}
+
+ExitStatus Measured::agreed(ExitStatus mine) {
+  return static_cast<ExitStatus>(std::atoi(backend->exchange(std::to_string(static_cast<int>(mine))).front().c_str()));
+}
+
+int run_measure(const Options& options, const Presets& presets) {
+  std::optional<Cluster> cluster;
+  if (!options.cluster.empty()) {
+    Result<Cluster> named = named_cluster(options.cluster, presets);
+    if (!named) return launch_from_environment().rank == 0 ? print_errors(named.errors(), options.json) : static_cast<int>(kBadInput);
+    cluster = std::move(named.value());
+  }
+  const bool is_text = !options.json && options.format == RenderFormat::text;
+  auto result = measure(options, presets, cluster, {}, is_text);
+  if (const int* refused = std::get_if<int>(&result)) return *refused;
+  Measured& measured = std::get<Measured>(result);
+  const MeasuredRun& run = measured.run;
+  std::vector<std::string> slow;
+  if (options.measuring.pairs) slow = slow_pairs(run, options.tolerance > 0 ? options.tolerance : 1 - kSlowPair);
+  const bool is_no = !slow.empty() || std::any_of(run.rows.begin(), run.rows.end(), is_bad);
+  const ExitStatus exit = measured.agreed(!measured.is_written ? kBadInput : is_no ? kAnswerIsNo : kDone);
+  if (!measured.is_first()) return exit;
   for (const std::string& text : slow) std::fprintf(stderr, "wireplan: slow pair: %s\n", text.c_str());
   if (options.json) return print(dump_json(write_run(run)), exit);
   if (!is_text) return print(render_run(run, options.format), exit);
   std::string tail;
-  if (how.pairs && !run.rows.empty()) tail += pairs_square(run, run.rows.back().size, backend->ranks());
+  if (options.measuring.pairs && !run.rows.empty()) tail += pairs_square(run, run.rows.back().size, measured.backend->ranks());
   double wrong = 0;
   for (const RunRow& r : run.rows) wrong += static_cast<double>(r.wrong.value_or(0));
-  tail += wrong > 0 ? "# " + format_exact(wrong) + " elements were WRONG.\n" : sweep.looks_at_results ? "# All results that were looked at are right.\n" : "";
+  tail += wrong > 0 ? "# " + format_exact(wrong) + " elements were WRONG.\n" : measured.sweep.looks_at_results ? "# All results that were looked at are right.\n" : "";
   return print(tail, exit);
+}
+
+void add_measuring_options(CLI::App& command, Options& options) {
+  CollectiveOptions& asked = options.collectives;
+  MeasureOptions& how = options.measuring;
+  command.add_option("--backend", how.backend, "nccl (default) or mpi: host memory, MPI's own collectives")->type_name("NAME")->check(CLI::IsMember({"nccl", "mpi"}));
+  command.add_option_function<std::string>("--op", [&](const std::string& op) { asked.op = op; how.op_is_given = true; }, "all_reduce (default), all_gather, reduce_scatter, broadcast, reduce, all_to_all, send_recv, scatter, gather; all: each")->type_name("NAME");
+  add_size_options(command, asked, "1K", "64M");
+  command.add_option("-n,--iters", asked.iterations, "timed calls of a size (default 20)")->type_name("N")->check(CLI::Range(1, 100000));
+  command.add_option("-w,--warmup_iters", asked.warm_up, "calls before them (default 5)")->type_name("N")->check(CLI::Range(0, 100000));
+  command.add_option("-g,--ngpus", asked.per_node, "GPUs that one process drives (default: one where a launcher started several, else all)")->type_name("N")->check(CLI::Range(1, 1024));
+  command.add_option("--timeout", how.timeout_s, "seconds that one size may take before all give up (default 300; 0: for ever)")->type_name("S")->check(CLI::Range(0.0, 1e6));
+  command.add_flag("--progress", how.progress, "say on standard error what is under way, also where that is no terminal");
 }
 
 void define_measure(CLI::App& app, Options& options) {
   CLI::App* command = app.add_subcommand("measure", "run real collectives and put the prediction beside them");
-  CollectiveOptions& asked = options.collectives;
   MeasureOptions& how = options.measuring;
-  command->add_option("--backend", how.backend, "nccl (default) or mpi: host memory, MPI's own collectives")->type_name("NAME")->check(CLI::IsMember({"nccl", "mpi"}));
-  command->add_option_function<std::string>("--op", [&](const std::string& op) { asked.op = op; how.op_is_given = true; }, "all_reduce (default), all_gather, reduce_scatter, broadcast, reduce, all_to_all, send_recv, scatter, gather; all: each")->type_name("NAME");
-  add_size_options(*command, asked, "1K", "64M");
-  command->add_option("-n,--iters", asked.iterations, "timed calls of a size (default 20)")->type_name("N")->check(CLI::Range(1, 100000));
-  command->add_option("-w,--warmup_iters", asked.warm_up, "calls before them (default 5)")->type_name("N")->check(CLI::Range(0, 100000));
-  command->add_option("-g,--ngpus", asked.per_node, "GPUs that one process drives (default: one where a launcher started several, else all)")->type_name("N")->check(CLI::Range(1, 1024));
+  add_measuring_options(*command, options);
   command->add_option("-r,--root", how.root, "place in the group that sends or receives all (default 0)")->type_name("RANK");
   command->add_option("-c,--check", how.checks, "0: do not look at the results")->type_name("0|1")->check(CLI::Range(0, 1));
   command->add_option("--place", how.place, "in: in place only, out: out of place only (default both)")->type_name("WHICH")->check(CLI::IsMember({"in", "out", "both"}));
@@ -301,10 +320,8 @@ void define_measure(CLI::App& app, Options& options) {
   command->add_option("--cluster", options.cluster, "what is measured, for the prediction: a node's id or a file")->type_name("CLUSTER");
   command->add_option("--tolerance", options.tolerance, "with --pairs: how much slower than predicted a pair may be (default 0.3)")->type_name("SHARE")->check(CLI::Range(1e-6, 100.0));
   command->add_option("-o,--output", how.output, "the run document, replaced as a whole after every row")->type_name("FILE");
-  command->add_option("--timeout", how.timeout_s, "seconds that one size may take before all give up (default 300; 0: for ever)")->type_name("S")->check(CLI::Range(0.0, 1e6));
   command->add_flag("-G,--cudagraph", how.use_graphs, "call through a CUDA graph");
   command->add_flag("-R,--local_register", how.register_buffers, "register the buffers with NCCL");
-  command->add_flag("--progress", how.progress, "say on standard error what is under way, also where that is no terminal");
   add_output_options(*command, options);
   command->footer("Every process measures the same; start them with mpirun, srun or torchrun. Sizes, counts and bandwidths mean what they mean in nccl-tests.\n"
                   "Exit status: 0 done, 1 wrong results, a call that failed or a slow pair, 2 bad input, 77 this machine cannot run it.\n\nExamples:\n"

@@ -249,7 +249,7 @@ class MpiBackend final : public Backend {
       if (mine != group.end()) m.place = static_cast<int>(mine - group.begin());
       m.size = static_cast<int>(group.size());
       const int error = MPI_Comm_split(texts_, m.place < 0 ? MPI_UNDEFINED : 0, m.place, &m.comm);
-      if (error != MPI_SUCCESS) return {Outcome::failed, "rank " + std::to_string(rank_) + ": no communicator: " + words_of(error)};
+      if (error != MPI_SUCCESS) return {CallOutcome::failed, "rank " + std::to_string(rank_) + ": no communicator: " + words_of(error)};
       if (m.comm != MPI_COMM_NULL) MPI_Comm_set_errhandler(m.comm, MPI_ERRORS_RETURN);
       members.push_back(m);
     }
@@ -258,20 +258,20 @@ class MpiBackend final : public Backend {
 
   Report can_call(const Call& call, const Member& m) const {
     if (call.type == ElementType::fp8_e4m3 || call.type == ElementType::fp8_e5m2) {
-      if (reduces(call.op)) return {Outcome::skipped, "MPI cannot reduce " + std::string(name_of(call.type))};
+      if (reduces(call.op)) return {CallOutcome::skipped, "MPI cannot reduce " + std::string(name_of(call.type))};
     }
-    if (reduces(call.op) && call.redop == Reduction::avg) return {Outcome::skipped, "MPI has no mean: --redop sum"};
+    if (reduces(call.op) && call.redop == Reduction::avg) return {CallOutcome::skipped, "MPI has no mean: --redop sum"};
     const BufferCounts counts = buffer_counts(call, m.size, m.place);
-    if (std::max(counts.send, counts.receive) > kMostOfOneCall) return {Outcome::skipped, "MPI counts to 2,147,483,647 elements: take a wider type or a smaller size"};
+    if (std::max(counts.send, counts.receive) > kMostOfOneCall) return {CallOutcome::skipped, "MPI counts to 2,147,483,647 elements: take a wider type or a smaller size"};
     return {};
   }
 
   Report not_enough(const BufferCounts& counts, std::size_t bytes) const {
-    return {Outcome::skipped, "rank " + std::to_string(rank_) + ": not enough memory for buffers of " + std::to_string((counts.send + counts.receive) * bytes) + " bytes"};
+    return {CallOutcome::skipped, "rank " + std::to_string(rank_) + ": not enough memory for buffers of " + std::to_string((counts.send + counts.receive) * bytes) + " bytes"};
   }
 
   Report failed(const Call& call, int error) const {
-    return {Outcome::failed, "rank " + std::to_string(rank_) + ": " + std::string(name_of(call.op)) + " of " + std::to_string(call.count) + " elements failed: " + words_of(error)};
+    return {CallOutcome::failed, "rank " + std::to_string(rank_) + ": " + std::string(name_of(call.op)) + " of " + std::to_string(call.count) + " elements failed: " + words_of(error)};
   }
 
   // In place MPI takes what a rank sends from the receive buffer: of the whole, or of its own part.

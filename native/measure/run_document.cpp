@@ -18,7 +18,7 @@ std::optional<double> RunRow::error() const {
   return predicted->value.value / median - 1;
 }
 
-bool is_bad(const RunRow& row) { return row.report.outcome == Outcome::failed || row.wrong.value_or(0) > 0; }
+bool is_bad(const RunRow& row) { return row.report.outcome == CallOutcome::failed || row.wrong.value_or(0) > 0; }
 
 namespace {
 
@@ -58,7 +58,7 @@ Json write_row(const RunRow& row) {
 
 }  // namespace
 
-Json write_run(const Run& run) {
+Json write_run(const MeasuredRun& run) {
   Json j = Json::object(), environment = Json::object(), variables = Json::object(), rows = Json::array(), hosts = Json::array(), gpus = Json::array();
   for (const std::string& h : run.facts.hosts) hosts.push_back(plain_text(h, 200));
   for (const std::string& g : run.facts.gpus) gpus.push_back(plain_text(g, 200));
@@ -82,7 +82,7 @@ Json write_run(const Run& run) {
   return j;
 }
 
-Errors RunFile::write(const Run& run) {
+Errors RunFile::write(const MeasuredRun& run) {
   if (failed_ || path_.empty()) return {};
   Errors errors = write_file("--output", path_, dump_json(write_run(run)));
   failed_ = !errors.empty();

@@ -22,13 +22,13 @@ struct RunRow {
   std::optional<Range<Seconds>> predicted;
   Report report;
 
-  bool is_ok() const { return report.outcome == Outcome::ok; }
+  bool is_ok() const { return report.outcome == CallOutcome::ok; }
   BytesPerSecond algorithm_bandwidth() const { return median > 0 ? size / Seconds(median) : BytesPerSecond(); }
   BytesPerSecond bus_bandwidth() const;
   std::optional<double> error() const;  // predicted / measured - 1
 };
 
-struct Run {
+struct MeasuredRun {
   BackendFacts facts;
   std::string date, launch;
   std::vector<std::pair<std::string, std::string>> variables;  // of the environment, that change what is measured
@@ -38,7 +38,7 @@ struct Run {
 };
 
 // wireplan.run/1. Rows that are not ok have no times.
-Json write_run(const Run& run);
+Json write_run(const MeasuredRun& run);
 
 // Whether a row is wrong or failed: the run is then no success.
 bool is_bad(const RunRow& row);
@@ -48,7 +48,7 @@ class RunFile {
  public:
   explicit RunFile(std::string path) : path_(std::move(path)) {}
   // Errors name --output: the first one only, the measuring goes on.
-  Errors write(const Run& run);
+  Errors write(const MeasuredRun& run);
   bool is_sound() const { return !failed_; }
 
  private:

@@ -33,7 +33,7 @@ std::string half_line(const RunRow* row) {
 
 }  // namespace
 
-std::string run_head(const Run& run) {
+std::string run_head(const MeasuredRun& run) {
   std::vector<std::string> hosts = run.facts.hosts;
   std::sort(hosts.begin(), hosts.end());
   hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
@@ -62,7 +62,7 @@ std::string run_line(const RunRow* out_of_place, const RunRow* in_place) {
   return text;
 }
 
-std::string render_run(const Run& run, RenderFormat format) {
+std::string render_run(const MeasuredRun& run, RenderFormat format) {
   if (format == RenderFormat::csv) {
     std::string text = csv_line({"op", "ranks", "size_bytes", "count", "dtype", "redop", "root", "in_place", "iterations", "time_min_s", "time_median_s", "time_p95_s", "algorithm_bandwidth_bytes_per_s",
                                  "bus_bandwidth_bytes_per_s", "wrong", "predicted_s", "error", "status", "message"});
@@ -86,7 +86,7 @@ std::string render_run(const Run& run, RenderFormat format) {
   return sheet.text();
 }
 
-std::string pairs_square(const Run& run, Bytes size, int ranks) {
+std::string pairs_square(const MeasuredRun& run, Bytes size, int ranks) {
   std::string text = "# Bus bandwidth of every two ranks at " + format_message_size(size) + ", GB/s each way:\n#" + padded("", 5);
   for (int b = 0; b < ranks; ++b) text += padded(std::to_string(b), 9);
   text += "\n";

@@ -9,13 +9,13 @@
 namespace wireplan {
 
 // The lines above the rows, and one of two rows of the same size (in_place null where it was not measured so; either may be).
-std::string run_head(const Run& run);
+std::string run_head(const MeasuredRun& run);
 std::string run_line(const RunRow* out_of_place, const RunRow* in_place);
 
 // The whole run; Markdown, or CSV with a line for each row and full precision.
-std::string render_run(const Run& run, RenderFormat format);
+std::string render_run(const MeasuredRun& run, RenderFormat format);
 
 // Bus bandwidth of every two ranks, as a square, in GB/s.
-std::string pairs_square(const Run& run, Bytes size, int ranks);
+std::string pairs_square(const MeasuredRun& run, Bytes size, int ranks);
 
 }  // namespace wireplan

@@ -40,10 +40,10 @@ struct Told {
   static Told of(const std::string& t) {
     Told told;
     std::uint64_t count = 0;
-    if (t.size() < 1 + sizeof count) return {{Outcome::failed, "a process said nothing"}, {}};
+    if (t.size() < 1 + sizeof count) return {{CallOutcome::failed, "a process said nothing"}, {}};
     std::memcpy(&count, t.data() + 1, sizeof count);
     const std::size_t start = 1 + sizeof count, bytes = static_cast<std::size_t>(count) * sizeof(double);
-    told.report.outcome = static_cast<Outcome>(t[0] - '0');
+    told.report.outcome = static_cast<CallOutcome>(t[0] - '0');
     told.numbers.resize(static_cast<std::size_t>(count));
     std::memcpy(told.numbers.data(), t.data() + start, bytes);
     told.report.message = t.substr(start + bytes);
@@ -123,7 +123,7 @@ class Sweeper {
     round_ = round;
     size_ = size.size;
     const double start = now_s();
-    Report report = size.count < 1 ? Report{Outcome::skipped, "fewer elements than ranks"} : agreed(backend_.prepare(call, round));
+    Report report = size.count < 1 ? Report{CallOutcome::skipped, "fewer elements than ranks"} : agreed(backend_.prepare(call, round));
     std::vector<std::vector<double>> seconds;
     std::vector<std::uint64_t> wrong;
     const bool looks = sweep_.looks_at_results && (!reduces(op) || is_exact(call.type, call.redop, n));
@@ -143,7 +143,7 @@ class Sweeper {
     took_ = now_s() - start;
     add_rows(call, round, size.size, report, looks);
     ++done_;
-    return report.outcome != Outcome::failed;
+    return report.outcome != CallOutcome::failed;
   }
 
   void add_rows(const Call& call, const std::vector<int>& round, Bytes size, const Report& report, bool looks = false) {
@@ -196,7 +196,7 @@ class Sweeper {
                              format_fixed(sweep_.timeout_s, 0) + " s (--timeout)";
     std::fprintf(stderr, "wireplan: %s\n", text.c_str());
     if (is_first() && events_.on_hang) {
-      RunRow row{under_way_, round_.empty() ? std::vector<int>{} : sweep_.groups[static_cast<std::size_t>(round_.front())], size_, sweep_.iterations, 0, 0, 0, {}, {}, {Outcome::failed, text}};
+      RunRow row{under_way_, round_.empty() ? std::vector<int>{} : sweep_.groups[static_cast<std::size_t>(round_.front())], size_, sweep_.iterations, 0, 0, 0, {}, {}, {CallOutcome::failed, text}};
       events_.on_hang(row);
     } else {
       std::this_thread::sleep_for(std::chrono::duration<double>(kPatience));
