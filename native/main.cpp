@@ -13,6 +13,7 @@
 #include "core/text/step_questions.hpp"
 #include "native/collectives_command.hpp"
 #include "native/files.hpp"
+#include "native/measure/launch.hpp"
 #include "native/measure/measure_command.hpp"
 #include "native/measurements.hpp"
 #include "native/options.hpp"
@@ -176,7 +177,8 @@ int main(int argc, char** argv) {
   try {
     const CommandLine line = read_command_line(argc, argv);
     if (const Help* help = std::get_if<Help>(&line)) return print(help->text, kDone);
-    if (const Errors* errors = std::get_if<Errors>(&line)) return print_errors(*errors, asks_for_json(argc, argv));
+    if (const Errors* errors = std::get_if<Errors>(&line))  // of many processes one says it
+      return launch_from_environment().rank == 0 ? print_errors(*errors, asks_for_json(argc, argv)) : static_cast<int>(kBadInput);
     return run(std::get<Options>(line));
   } catch (const std::exception& e) {
     std::fprintf(stderr, "wireplan: %s\n", e.what());

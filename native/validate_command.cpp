@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/text/plan_json.hpp"
+#include "core/text/read_cluster.hpp"
 #include "core/text/read_profile.hpp"
 #include "core/text/read_run.hpp"
 #include "core/text/render_measurements.hpp"
@@ -67,14 +68,19 @@ Errors add_file(const std::string& file, const Cluster& cluster, Measurements& a
   return {};
 }
 
-Errors write_folder(const std::string& folder, const Measurements& measured, const MachineReport& report) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) return {{"--out", value_text(Json(folder)), "a folder that can be written", "cannot make the folder " + value_text(Json(folder)) + ": " + error.message()}};
+Profile profile_of(const Measurements& measured, const MachineReport& report) {
   Profile profile = measured.profile;
   profile.fits.clear();
   for (const MachineFit& f : report.fits)
     if (f.rate.value > 0) profile.fits.push_back({f.collective, f.link_class, f.latency, f.rate});
+  return profile;
+}
+
+Errors write_folder(const std::string& folder, const Measurements& measured, const MachineReport& report) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) return {{"--out", value_text(Json(folder)), "a folder that can be written", "cannot make the folder " + value_text(Json(folder)) + ": " + error.message()}};
+  const Profile profile = profile_of(measured, report);
   const ReportTitle title{profile.machine, profile.date, profile.software};
   if (Errors errors = write_file("--out", fs::path(folder) / "report.html", machine_report_html(report, measured.notes, title)); !errors.empty()) return errors;
   const std::string markdown = render_machine_report(report, measured.notes, RenderFormat::markdown);
@@ -91,6 +97,28 @@ void describe_machine(const MeasuredRun& run, Profile& profile) {
   if (profile.software.empty()) profile.software = dump_json_compact(software);
   if (profile.date.empty()) profile.date = run.date.substr(0, run.date.find('T'));
   if (profile.machine.empty() && !run.facts.hosts.empty()) profile.machine = run.facts.hosts.front();
+}
+
+// A share link that opens the page with this machine's own curves: CLUSTER's plan where it is one, else the story's model on all of its GPUs.
+Result<std::string> link_with_profile(const Options& options, Cluster cluster, Profile profile, const Presets& presets) {
+  cluster.profile = std::move(profile);
+  Result<Json> stated = cluster_argument(options.cluster, presets);
+  if (!stated) return stated.errors();
+  Json plan = stated.value().is_object() && stated.value().contains("model") ? stated.value() : Json::object();
+  if (plan.empty()) {
+    Result<Json> story = parse_json(presets.text("scenarios", "story"));
+    if (!story) return story.errors();
+    plan = std::move(story.value()["plan"]);
+    Json parallel = Json::object();
+    put(parallel, "data", static_cast<double>(total_gpus(cluster)));
+    put(parallel, "data_sharding", "fsdp");
+    plan["parallel"] = std::move(parallel);
+    plan["training"]["global_batch_size"] = number(static_cast<double>(total_gpus(cluster)));
+  }
+  plan["cluster"] = write_cluster_part(cluster);
+  Result<Json> link = answer("format_link", Json{{"plan", std::move(plan)}}, presets);
+  if (!link) return link.errors();
+  return link.value().at("link").get<std::string>() + '\n';
 }
 
 }  // namespace
@@ -147,6 +175,10 @@ int run_validate(const Options& options, const Presets& presets) {
   if (!options.out_folder.empty())
     if (errors = write_folder(options.out_folder, measurements, report); !errors.empty()) return finish(print_errors(errors, options.json));
   const ExitStatus status = is_sound(report, measurements.notes) ? kDone : kAnswerIsNo;
+  if (options.print_link) {
+    Result<std::string> link = link_with_profile(options, cluster.value(), profile_of(measurements, report), presets);
+    return finish(link ? print(link.value(), status) : print_errors(link.errors(), options.json));
+  }
   return finish(print(options.json ? dump_json(write_machine_report(report, measurements.notes)) : render_machine_report(report, measurements.notes, options.format), status));
 }
 
@@ -156,6 +188,7 @@ void define_validate(CLI::App& app, Options& options) {
   validate->add_option("--cluster", options.cluster, "the cluster that was measured: a node's id or a file")->type_name("CLUSTER");
   validate->add_option("--tolerance", options.tolerance, "largest error, e.g. 0.2; left out: the band of the prediction")->type_name("SHARE")->check(CLI::Range(1e-6, 100.0));
   validate->add_option("--out", options.out_folder, "folder for profile.json, report.json, report.html and report.md; nothing is written without it")->type_name("DIR");
+  validate->add_flag("--print-link", options.print_link, "print a share link that opens the page with the profile inside, instead of the report; refused where it is too large");
   validate->add_flag("--measure", options.measure, "first measure the operations that the files do not hold, with all ranks; then the options below count");
   add_measuring_options(*validate, options);
   add_output_options(*validate, options);

@@ -12,7 +12,7 @@
 namespace wireplan {
 namespace {
 
-constexpr double kWidth = 640, kHeight = 260, kLeft = 70, kRight = 12, kTop = 10, kBottom = 34;
+constexpr double kWidth = 640, kHeight = 260, kLeft = 70, kRight = 32, kTop = 10, kBottom = 34;
 
 // Colours are tokens of the page: ink, panels, measured and predicted data.
 constexpr const char* kStyle = R"(
@@ -22,10 +22,10 @@ constexpr const char* kStyle = R"(
 main{max-width:1040px;margin:0 auto;padding:24px 16px}h1{font-size:15px;line-height:20px;margin:0;color:var(--ink2);font-weight:400}
 .verdict{font-size:22px;line-height:30px;font-weight:600;margin:4px 0 16px}.is-fit{color:var(--fit)}.is-no{color:var(--no)}
 section{background:var(--panel);border:1px solid var(--line);border-radius:8px;padding:16px 20px;margin:0 0 16px}h2{font-size:15px;line-height:20px;margin:0 0 8px}
-p{margin:8px 0;color:var(--ink2)}li{margin:0 0 8px}code{font:13px/18px ui-monospace,monospace;overflow-wrap:anywhere}svg{display:block;width:100%;height:auto;max-width:640px}
+p{margin:8px 0;color:var(--ink2)}li{margin:0 0 8px}code{font:13px/18px ui-monospace,monospace;overflow-wrap:anywhere}figure{margin:0;overflow-x:auto}svg{display:block;width:100%;height:auto;min-width:480px;max-width:640px}
 svg text{font:11px system-ui,sans-serif;fill:var(--ink2)}.g{stroke:var(--grid)}.b{fill:var(--band);opacity:.3}.p{fill:none;stroke:var(--data);stroke-width:2}.m{fill:var(--panel);stroke:var(--ink);stroke-width:1.5}
 .out{stroke:var(--no);fill:var(--no)}details{overflow-x:auto}summary{cursor:pointer;padding:6px 0}table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:13px;line-height:20px}
-th,td{text-align:right;padding:2px 14px 2px 0;border-bottom:1px solid var(--line)}th{font-weight:400;color:var(--ink2)}td:last-child{color:var(--no)}
+th,td{text-align:right;white-space:nowrap;padding:2px 14px 2px 0;border-bottom:1px solid var(--line)}th{font-weight:400;color:var(--ink2)}td:last-child{color:var(--no)}
 @media print{body{background:#fff}section{break-inside:avoid}}
 )";
 
@@ -92,7 +92,7 @@ std::string picture(const MachineReport& report, std::size_t index, const std::s
     over += point(size, c.predicted[i].low);
     under.insert(0, point(size, c.predicted[i].high));
   }
-  std::string svg = "<svg viewBox=\"0 0 " + number_text(kWidth) + ' ' + number_text(kHeight) + "\" role=\"img\" aria-label=\"" + escaped("Bus bandwidth of " + name + " against size: measured points, predicted line with its band. The table below holds the same.") + "\">";
+  std::string svg = "<figure tabindex=\"0\"><svg viewBox=\"0 0 " + number_text(kWidth) + ' ' + number_text(kHeight) + "\" role=\"img\" aria-label=\"" + escaped("Bus bandwidth of " + name + " against size: measured points, predicted line with its band. The table below holds the same.") + "\">";
   svg += grid_of(a) + "<polygon class=\"b\" points=\"" + over + under + "\"/><polyline class=\"p\" points=\"" + line + "\"/>";
   for (const MachineReport::Row& row : report.rows) {
     if (row.curve != index) continue;
@@ -100,7 +100,7 @@ std::string picture(const MachineReport& report, std::size_t index, const std::s
     svg += std::string("<circle class=\"m") + (row.is_within ? "" : " out") + "\" r=\"4\" cx=\"" + number_text(a.x(p.size)) + "\" cy=\"" + number_text(a.y(bus_rate(c, p.size, p.time))) + "\"><title>" +
            escaped(format_message_size(p.size) + ": " + format_seconds(p.time)) + "</title></circle>";
   }
-  return svg + "</svg>\n";
+  return svg + "</svg></figure>\n";
 }
 
 std::string table_of(const MachineReport& report, std::size_t index) {
