@@ -6,6 +6,7 @@
 #include "core/text/import_nccl_log.hpp"
 #include "core/text/plan_json.hpp"
 #include "core/text/read_profile.hpp"
+#include "core/text/read_run.hpp"
 #include "core/text/reader.hpp"
 #include "core/text/render_measurements.hpp"
 #include "core/text/stated_cluster.hpp"
@@ -29,15 +30,15 @@ Error not_imported(const std::string& path, const std::string& text) {
   } else if (holds("\"model_type\"") || holds("\"architectures\"")) {
     what = " is a model's configuration, which is not read yet";
     nearest = "a model by its id (wireplan presets models)";
-  } else if (holds("wireplan.profile/1") || holds("wireplan.run/1")) {
+  } else if (holds("wireplan.profile/1")) {
     what = " is a document of this program already";
     nearest = "wireplan validate FILE --cluster NODE";
   }
   return {"", given, "a log of nccl-tests or NCCL", given + what + ". Nearest: " + nearest};
 }
 
-int import_measurements(const Options& options, const std::string& text) {
-  Result<ImportedMeasurements> found = import_nccl_tests(text, value_named<Collective>(options.op));
+int import_tests(const Options& options, const std::string& text) {
+  Result<ImportedMeasurements> found = import_measurements(text, value_named<Collective>(options.op));
   if (!found) return print_errors(found.errors(), options.json);
   ImportedMeasurements& measured = found.value();
   if (looks_like_nccl_log(text)) measured.notes.push_back({Severity::info, "", "the text also has NCCL's own messages: --as nccl reads those"});
@@ -59,6 +60,13 @@ int import_log(const Options& options, const std::string& text, const Presets& p
   return print(options.json ? dump_json(write_nccl_log(log.value(), &comparison)) : render_nccl_log(log.value(), &comparison), kDone);
 }
 
+bool holds_run(const std::string& text) {
+  const std::size_t start = text.find_first_not_of(" \t\r\n");
+  if (start == std::string::npos || text[start] != '{') return false;
+  const Result<Json> json = parse_json(text);
+  return json && is_run(json.value());
+}
+
 }  // namespace
 
 Result<Cluster> named_cluster(const std::string& argument, const Presets& presets) {
@@ -77,14 +85,14 @@ Result<Cluster> named_cluster(const std::string& argument, const Presets& preset
 int run_import(const Options& options, const Presets& presets) {
   Result<std::string> text = read_lines(options.files.front());
   if (!text) return print_errors(text.errors(), options.json);
-  const bool is_tests = options.import_as.empty() ? looks_like_nccl_tests(text.value()) : options.import_as == "nccl-tests";
-  if (is_tests) return import_measurements(options, text.value());
+  const bool is_tests = options.import_as.empty() ? looks_like_nccl_tests(text.value()) || holds_run(text.value()) : options.import_as == "nccl-tests";
+  if (is_tests) return import_tests(options, text.value());
   if (options.import_as == "nccl" || looks_like_nccl_log(text.value())) return import_log(options, text.value(), presets);
   return print_errors({not_imported(options.files.front(), text.value())}, options.json);
 }
 
 void define_import(CLI::App& app, Options& options) {
-  CLI::App* import = app.add_subcommand("import", "read logs of nccl-tests and of NCCL");
+  CLI::App* import = app.add_subcommand("import", "read logs of nccl-tests and of NCCL, and runs of measure");
   import->add_option("FILE", options.files, "the log, or - for standard input")->required()->expected(1)->type_name("");
   import->add_option("--op", options.op, "what a table measured that does not say so, e.g. all_gather")->type_name("OP")->check(CLI::IsMember(std::vector<std::string>(kNames<Collective>.begin(), kNames<Collective>.end())));
   import->add_option("--as", options.import_as, "what the text is read as, where it holds both")->type_name("KIND")->check(CLI::IsMember({"nccl-tests", "nccl"}));

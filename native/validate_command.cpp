@@ -34,35 +34,33 @@ Errors named(Errors errors, const std::string& file) {
   return errors;
 }
 
+void add_imported(ImportedMeasurements found, std::vector<MeasuredCurve>& curves, Measurements& all) {
+  for (MeasuredCurve& c : found.profile.curves) curves.push_back(std::move(c));
+  for (Note& n : found.notes) all.notes.push_back(std::move(n));
+  for (auto [to, from] : {std::pair(&all.profile.machine, &found.profile.machine), std::pair(&all.profile.date, &found.profile.date), std::pair(&all.profile.software, &found.profile.software)})
+    if (to->empty()) *to = *from;
+}
+
 // A profile, a run, or a log of nccl-tests.
 Errors add_file(const std::string& file, const Cluster& cluster, Measurements& all) {
   Result<std::string> text = read_lines(file);
   if (!text) return text.errors();
   const std::size_t start = text.value().find_first_not_of(" \t\r\n");
-  const bool is_document = start != std::string::npos && text.value()[start] == '{' && text.value().find("\"wireplan.") != std::string::npos;
+  const bool is_document = start != std::string::npos && text.value()[start] == '{';
+  Result<Json> json = is_document ? parse_json(text.value()) : Result<Json>(Json());
+  const bool is_ours = is_document && json && json.value().is_object() && (is_run(json.value()) || json.value().contains("schema"));
+  if (is_document && !json && text.value().find("\"wireplan.") != std::string::npos) return named(json.errors(), file);
   std::vector<MeasuredCurve> curves;
-  if (!is_document) {
-    Result<ImportedMeasurements> found = import_nccl_tests(text.value());
-    if (!found) return named(found.errors(), file);
-    curves = std::move(found.value().profile.curves);
-    for (Note& n : found.value().notes) all.notes.push_back(std::move(n));
-    for (auto [to, from] : {std::pair(&all.profile.machine, &found.value().profile.machine), std::pair(&all.profile.date, &found.value().profile.date), std::pair(&all.profile.software, &found.value().profile.software)})
-      if (to->empty()) *to = *from;
+  if (is_ours && !is_run(json.value())) {
+    Result<Profile> profile = read_profile(json.value());
+    if (!profile) return named(profile.errors(), file);
+    curves = profile.value().curves;
+    if (all.profile.curves.empty()) all.profile = std::move(profile.value());
+    all.profile.curves.clear();
   } else {
-    Result<Json> json = parse_json(text.value());
-    if (!json) return named(json.errors(), file);
-    const auto schema = json.value().find("schema");
-    if (schema != json.value().end() && *schema == "wireplan.run/1") {
-      Result<std::vector<MeasuredCurve>> run = read_run_curves(json.value(), cluster.gpus_per_node);
-      if (!run) return named(run.errors(), file);
-      curves = std::move(run.value());
-    } else {
-      Result<Profile> profile = read_profile(json.value());
-      if (!profile) return named(profile.errors(), file);
-      curves = profile.value().curves;
-      if (all.profile.curves.empty()) all.profile = std::move(profile.value());
-      all.profile.curves.clear();
-    }
+    Result<ImportedMeasurements> found = is_ours ? import_run(json.value(), cluster.gpus_per_node) : import_nccl_tests(text.value());
+    if (!found) return named(found.errors(), file);
+    add_imported(std::move(found.value()), curves, all);
   }
   for (MeasuredCurve& c : curves) all.profile.curves.push_back(std::move(c));
   return {};
@@ -87,16 +85,6 @@ Errors write_folder(const std::string& folder, const Measurements& measured, con
   if (Errors errors = write_file("--out", fs::path(folder) / "report.md", markdown); !errors.empty()) return errors;
   if (Errors errors = write_file("--out", fs::path(folder) / "profile.json", dump_json(write_profile(profile))); !errors.empty()) return errors;
   return write_file("--out", fs::path(folder) / "report.json", dump_json(write_machine_report(report, measured.notes)));
-}
-
-// What a run document of now says of its machine, for the profile made of it.
-void describe_machine(const MeasuredRun& run, Profile& profile) {
-  Json software = Json::object();
-  for (const auto& [key, text] : {std::pair("backend", &run.facts.name), std::pair("mpi", &run.facts.mpi), std::pair("nccl", &run.facts.nccl), std::pair("driver", &run.facts.driver)})
-    if (!text->empty()) put(software, key, *text);
-  if (profile.software.empty()) profile.software = dump_json_compact(software);
-  if (profile.date.empty()) profile.date = run.date.substr(0, run.date.find('T'));
-  if (profile.machine.empty() && !run.facts.hosts.empty()) profile.machine = run.facts.hosts.front();
 }
 
 // A share link that opens the page with this machine's own curves: CLUSTER's plan where it is one, else the story's model on all of its GPUs.
@@ -154,14 +142,7 @@ int run_validate(const Options& options, const Presets& presets) {
     if (const int* refused = std::get_if<int>(&result)) return *refused;
     now = std::move(std::get<Measured>(result));
     if (!now->is_first()) return now->agreed(kDone);
-    Result<std::vector<MeasuredCurve>> curves = read_run_curves(write_run(now->run), cluster.value().gpus_per_node);
-    if (curves)
-      for (MeasuredCurve& c : curves.value()) measurements.profile.curves.push_back(std::move(c));
-    for (const RunRow& row : now->run.rows)
-      if (is_bad(row))
-        measurements.notes.push_back({Severity::error, "", std::string(name_of(row.call.op)) + " of " + format_message_size(row.size) + ": " +
-                                                               (row.report ? format_exact(static_cast<double>(row.wrong.value_or(0))) + " elements were wrong" : row.report.message)});
-    describe_machine(now->run, measurements.profile);
+    if (Result<ImportedMeasurements> found = import_run(write_run(now->run), cluster.value().gpus_per_node)) add_imported(std::move(found.value()), measurements.profile.curves, measurements);
   }
   const auto finish = [&](int status) { return now ? static_cast<int>(now->agreed(static_cast<ExitStatus>(status))) : status; };
 

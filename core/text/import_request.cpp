@@ -1,8 +1,8 @@
 #include "core/text/import_request.hpp"
 
 #include "core/text/import_nccl_log.hpp"
-#include "core/text/import_nccl_tests.hpp"
 #include "core/text/plan_json.hpp"
+#include "core/text/read_run.hpp"
 #include "core/text/reader.hpp"
 
 namespace wireplan {
@@ -12,12 +12,12 @@ Result<Json> answer_import_nccl_tests(const Json& request) {
   Reader r(log, request, "");
   std::string text;
   Collective op{};
-  r.require("text", "the log of nccl-tests, or its JSON");
+  r.require("text", "the log of nccl-tests, its JSON, or a run");
   r.read("text", text);
   const bool has_op = r.name_stated("op", op);
   r.finish();
   if (!log.errors.empty()) return log.finished();
-  Result<ImportedMeasurements> found = import_nccl_tests(text, has_op ? std::optional(op) : std::nullopt);
+  Result<ImportedMeasurements> found = import_measurements(text, has_op ? std::optional(op) : std::nullopt);
   if (!found) return found.errors();
   return write_measurements(found.value());
 }

@@ -2,53 +2,159 @@
 
 #include <algorithm>
 
+#include "core/base/format.hpp"
+#include "core/text/plain_text.hpp"
 #include "core/text/read_profile.hpp"
 #include "core/text/reader.hpp"
 
 namespace wireplan {
 namespace {
 
-constexpr std::size_t kMostRows = 100'000;
+constexpr std::size_t kMostRows = 100'000, kMostCurves = 1'000, kMostPoints = 10'000, kMostRanks = 100'000;
 
 const Json* member(const Json& object, const char* key) {
+  if (!object.is_object()) return nullptr;
   const auto found = object.find(key);
   return found == object.end() || found->is_null() ? nullptr : &*found;
 }
 
+std::string text_of(const Json* value) { return value && value->is_string() ? value->get<std::string>() : ""; }
+
+// Which ranks are on which host.
+struct Hosts {
+  std::vector<int> host, place, ranks;  // of each rank its host and its number there; of each host how many
+
+  explicit Hosts(const Json& document) {
+    const Json* environment = member(document, "environment");
+    const Json* names = environment ? member(*environment, "hosts") : nullptr;
+    if (!names || !names->is_array() || names->size() > kMostRanks) return;
+    std::vector<std::string_view> known;
+    for (const Json& name : *names) {
+      if (!name.is_string()) return;
+      const std::string_view text = name.get_ref<const std::string&>();
+      const std::size_t h = known.empty() || known.back() != text ? static_cast<std::size_t>(std::find(known.begin(), known.end(), text) - known.begin()) : known.size() - 1;
+      if (h == known.size()) known.push_back(text), ranks.push_back(0);
+      host.push_back(static_cast<int>(h));
+      place.push_back(ranks[h]++);
+    }
+  }
+};
+
+struct Place {
+  int ranks = 0, nodes = 1;
+  std::vector<int> gpus;
+};
+
+// Where a row's ranks are; ranks 0 where it does not say.
+Place place_of(const Json& row, const Hosts& hosts, int gpus_per_node) {
+  Place at;
+  const Json *ranks = member(row, "ranks"), *nodes = member(row, "nodes");
+  if (ranks && ranks->is_number()) {
+    const double n = ranks->get<double>(), of = nodes && nodes->is_number() ? nodes->get<double>() : 1;
+    if (n >= 2 && n <= static_cast<double>(kMostRanks) && of >= 1 && of <= n) at = {static_cast<int>(n), static_cast<int>(of), {}};
+    return at;
+  }
+  if (!ranks || !ranks->is_array() || ranks->size() < 2 || ranks->size() > kMostRanks) return at;
+  at.ranks = static_cast<int>(ranks->size());
+  at.nodes = gpus_per_node > 0 ? (at.ranks + gpus_per_node - 1) / gpus_per_node : 1;
+  std::vector<std::vector<int>> local(hosts.ranks.size());
+  for (const Json& rank : *ranks) {
+    const double r = rank.is_number() ? rank.get<double>() : -1;
+    if (!(r >= 0 && r < static_cast<double>(hosts.host.size()))) return at;
+    local[static_cast<std::size_t>(hosts.host[static_cast<std::size_t>(r)])].push_back(hosts.place[static_cast<std::size_t>(r)]);
+  }
+  bool is_all = true, is_alike = true;
+  const std::vector<int>* first = nullptr;
+  at.nodes = 0;
+  for (std::size_t h = 0; h < local.size(); ++h) {
+    if (local[h].empty()) continue;
+    ++at.nodes;
+    is_all = is_all && static_cast<int>(local[h].size()) == hosts.ranks[h];
+    is_alike = is_alike && (!first || *first == local[h]);
+    if (!first) first = &local[h];
+  }
+  if (!is_all && is_alike && first) at.gpus = *first;
+  return at;
+}
+
 }  // namespace
+
+bool is_run(const Json& document) {
+  const Json *schema = member(document, "schema"), *rows = member(document, "rows");
+  if (!rows || !rows->is_array()) return false;
+  return schema ? *schema == "wireplan.run/1" : member(document, "findings") && member(document, "fit");
+}
 
 Result<std::vector<MeasuredCurve>> read_run_curves(const Json& document, int gpus_per_node) {
   std::vector<MeasuredCurve> curves;
-  const Json* rows = document.is_object() ? member(document, "rows") : nullptr;
+  const Json* rows = member(document, "rows");
   if (rows == nullptr || !rows->is_array() || rows->size() > kMostRows)
     return Error{"rows", rows ? value_text(*rows) : "", "a list of at most 100,000 rows", "the run has no list of rows. Nearest: the document that measure -o has written"};
+  const Hosts hosts(document);
   for (std::size_t i = 0; i < rows->size(); ++i) {
     const Json& row = (*rows)[i];
-    const std::string place = "rows." + std::to_string(i);
-    if (!row.is_object()) return Error{place, value_text(row), "an object", place + " must be an object, not " + value_text(row)};
+    const std::string path = "rows." + std::to_string(i);
+    if (!row.is_object()) return Error{path, value_text(row), "an object", path + " must be an object, not " + value_text(row)};
     const Json *status = member(row, "status"), *time = member(row, "time_s"), *wrong = member(row, "wrong"), *in_place = member(row, "in_place");
     if ((status && *status != "ok") || (wrong && wrong->is_number() && wrong->get<double>() > 0) || (in_place && *in_place == true)) continue;
-    const Json *op = member(row, "op"), *ranks = member(row, "ranks"), *size = member(row, "size_bytes");
+    const Json *op = member(row, "op"), *size = member(row, "size_bytes");
     const Json* median = time && time->is_object() ? member(*time, "median") : time;
     const auto collective = op && op->is_string() ? value_named<Collective>(op->get_ref<const std::string&>()) : std::nullopt;
-    const std::size_t count = ranks && ranks->is_array() ? ranks->size() : 0;
-    if (!collective || count < 2 || count > 100'000 || !size || !size->is_number() || !median || !median->is_number())
-      return Error{place, value_text(row), "op, ranks, size_bytes and time_s", place + " is not whole: it needs op, a list of ranks, size_bytes and time_s.median. Nearest: leave the row out"};
+    Place at = place_of(row, hosts, gpus_per_node);
+    if (!collective || at.ranks < 2 || !size || !size->is_number() || !median || !median->is_number())
+      return Error{path, value_text(row), "op, ranks, size_bytes and time_s", path + " is not whole: it needs op, a list of ranks, size_bytes and time_s.median. Nearest: leave the row out"};
     const MeasuredCurve::Point point{Bytes(size->get<double>()), Seconds(median->get<double>())};
     if (!(point.size.value >= 1 && point.size.value <= 1e15 && point.time.value >= 1e-9 && point.time.value <= 1e6)) continue;
-    const int n = static_cast<int>(count);
-    auto curve = std::find_if(curves.begin(), curves.end(), [&](const MeasuredCurve& c) { return c.collective == *collective && c.ranks == n; });
+    auto curve = std::find_if(curves.begin(), curves.end(), [&](const MeasuredCurve& c) { return c.collective == *collective && c.ranks == at.ranks && c.nodes == at.nodes && c.gpus == at.gpus; });
     if (curve == curves.end()) {
-      if (curves.size() >= 1'000) continue;
+      if (curves.size() >= kMostCurves) continue;
       curve = curves.insert(curves.end(), MeasuredCurve{});
       curve->collective = *collective;
-      curve->ranks = n;
-      curve->nodes = (n + gpus_per_node - 1) / std::max(gpus_per_node, 1);
+      curve->ranks = at.ranks;
+      curve->nodes = at.nodes;
+      curve->gpus = std::move(at.gpus);
+      curve->dtype = text_of(member(row, "dtype"));
     }
-    if (curve->points.size() < 10'000) curve->points.push_back(point);
+    if (curve->points.size() < kMostPoints) curve->points.push_back(point);
   }
   for (MeasuredCurve& c : curves) merge_repeats(c.points);
   return curves;
+}
+
+Result<ImportedMeasurements> import_run(const Json& document, int gpus_per_node) {
+  Result<std::vector<MeasuredCurve>> curves = read_run_curves(document, gpus_per_node);
+  if (!curves) return curves.errors();
+  ImportedMeasurements found;
+  found.profile.curves = std::move(curves.value());
+  if (const Json* environment = member(document, "environment")) {
+    const std::string date = text_of(member(*environment, "date"));
+    found.profile.date = plain_text(date.substr(0, date.find('T')), 40);
+    if (const Json* hosts = member(*environment, "hosts"); hosts && hosts->is_array() && !hosts->empty()) found.profile.machine = plain_text(text_of(&hosts->front()), 200);
+    Json software = Json::object();
+    for (const char* key : {"backend", "mpi", "nccl", "driver"})
+      if (const std::string text = text_of(member(*environment, key)); !text.empty()) put(software, key, plain_text(text, 200));
+    if (!software.empty()) found.profile.software = dump_json_compact(software);
+    if (const Json* gpus = member(*environment, "gpus"); gpus && gpus->is_array())
+      for (const Json& gpu : *gpus)
+        if (const std::string name = plain_text(text_of(&gpu), 200); !name.empty() && std::find(found.gpu_names.begin(), found.gpu_names.end(), name) == found.gpu_names.end() && found.gpu_names.size() < 16) found.gpu_names.push_back(name);
+  }
+  for (const Json& row : document["rows"]) {
+    const Json *status = member(row, "status"), *wrong = member(row, "wrong");
+    const double elements = wrong && wrong->is_number() ? wrong->get<double>() : 0;
+    const bool has_failed = status && *status == "failed";
+    if ((!has_failed && elements <= 0) || found.notes.size() >= 100) continue;
+    const Json* size = member(row, "size_bytes");
+    const std::string what = plain_text(text_of(member(row, "op")), 40) + (size && size->is_number() ? " of " + format_message_size(Bytes(size->get<double>())) : "");
+    found.notes.push_back({Severity::error, "", what + (has_failed ? " failed: " + plain_text(text_of(member(row, "message")), 300) : ": " + format_count(elements) + " elements were wrong")});
+  }
+  return found;
+}
+
+Result<ImportedMeasurements> import_measurements(std::string_view text, std::optional<Collective> op) {
+  const std::size_t start = text.find_first_not_of(" \t\r\n");
+  if (start != std::string_view::npos && text[start] == '{')
+    if (Result<Json> json = parse_json(text); json && is_run(json.value())) return import_run(json.value());
+  return import_nccl_tests(text, op);
 }
 
 }  // namespace wireplan

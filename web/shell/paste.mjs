@@ -17,6 +17,7 @@ export function kindOf(text) {
     const schema = String(parsed.schema ?? "");
     if (schema.startsWith("wireplan.profile/")) return "profile";
     if (schema.startsWith("wireplan.cluster/")) return "cluster";
+    if (schema.startsWith("wireplan.run/") || (!schema && "rows" in parsed && "findings" in parsed)) return "nccl-tests";
     if (schema.startsWith("wireplan.")) return "plan" in parsed ? "answer" : "other";
     if ("model_type" in parsed || "architectures" in parsed) return "config";
     if ("model" in parsed) return "plan";
@@ -100,7 +101,7 @@ function make(app) {
   };
   const showWords = () => {
     title.textContent = word("paste.title", "Your machine, your measurements");
-    how.textContent = word("paste.how", "Paste the output of nvidia-smi topo -m (with nvidia-smi -L and topo -p2p r beside it, if you have them), an NCCL topology XML, a log of nccl-tests, or a cluster, profile or plan as JSON. Or drop a file anywhere on the page. It is read in this tab.");
+    how.textContent = word("paste.how", "Paste the output of nvidia-smi topo -m (with nvidia-smi -L and topo -p2p r beside it, if you have them), an NCCL topology XML, a log of nccl-tests, or a cluster, profile, run or plan as JSON. Or drop a file anywhere on the page. It is read in this tab.");
     label.textContent = word("paste.text", "Text");
     undo.textContent = word("undo", "Undo");
     read.textContent = word("paste.read", "Read it");

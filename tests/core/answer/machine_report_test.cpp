@@ -198,6 +198,25 @@ TEST_CASE("the fit of a sweep", "[machine]") {
   const MachineFit fit = fit_of(c);
   CHECK(std::abs(fit.latency.value - 1e-5) < 2e-7);
   CHECK(std::abs(fit.rate.value / 20e9 - 1) < 0.01);
+  REQUIRE(fit.bands.size() == 3);
+  CHECK(std::abs(fit.bands[0].median) < 0.01);
+  CHECK(std::abs(fit.bands[0].worst) < 0.03);
+  CHECK(fit.bands[0].sizes == 6);
+  CHECK(fit.bands[2].worst < -0.9);  // the point that is off
+  CHECK(std::abs(fit.bands[2].median) < 0.01);
+}
+
+TEST_CASE("the fit knows latency and rate of slow links, where 4 KiB take longer than the latency", "[machine]") {
+  for (const double rate : {12.5e6, 62.5e6, 1e9})
+    for (const double latency : {2e-5, 3e-4}) {
+      MachineCurve c;
+      c.ranks = 4;  // bus factor 1.5
+      for (double size = 1024; size <= 1 << 22; size *= 2) c.measured.push_back({Bytes(size), Seconds(latency + 1.5 * size / rate)});
+      c.predicted.resize(c.measured.size());
+      const MachineFit fit = fit_of(c);
+      CHECK(std::abs(fit.latency.value / latency - 1) < 0.02);
+      CHECK(std::abs(fit.rate.value / rate - 1) < 0.02);
+    }
 }
 
 TEST_CASE("a report says what is within, and what is not in the cluster", "[machine]") {
