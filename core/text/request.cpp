@@ -295,7 +295,9 @@ Result<Json> answer_import_topology(const Json& request, const Presets& presets)
 Result<Json> answer_format_link(const Json& request, const Presets& presets) {
   Result<StatedPlan> stated = stated_plan(request, presets);
   if (!stated) return stated.errors();
-  return document_of("link", format_link(stated.value().plan, presets));
+  const std::string link = format_link(stated.value().plan, presets);
+  if (link.empty()) return unlinkable(stated.value().plan, presets);
+  return document_of("link", link);
 }
 
 // A string of the request that names a value of an enumeration, or `otherwise` where it is left out.

@@ -6,7 +6,7 @@ import pytest
 
 BUILT = ["estimate", "compare", "topology", "collectives", "presets", "accuracy"]
 READ_FILES = ["import", "validate"]  # their examples need files
-LATER = "search measure replay fit diagnose export".split()
+LATER = "search replay fit diagnose export".split()
 
 
 def test_help_lists_every_command(wireplan):

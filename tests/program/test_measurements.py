@@ -90,7 +90,7 @@ def test_curves_of_gpus_that_the_cluster_does_not_use(wireplan):
 def test_validate_writes_only_where_it_is_told(wireplan, tmp_path):
     out = tmp_path / "deep" / "report"
     wireplan("validate", GATHER, H100, "--cluster", "hgx-h100-80gb", "--out", str(out), cwd=tmp_path)
-    assert sorted(os.listdir(out)) == ["profile.json", "report.json"] and os.listdir(tmp_path) == ["deep"]
+    assert sorted(os.listdir(out)) == ["profile.json", "report.html", "report.json", "report.md"] and os.listdir(tmp_path) == ["deep"]
     profile = json.loads((out / "profile.json").read_text())
     assert [c["op"] for c in profile["collectives"]] == ["all_gather", "all_reduce"] and len(profile["fit"]) == 2
     # What was written is read again, and says the same.
@@ -110,6 +110,17 @@ def test_validate_reads_runs(wireplan):
     assert error["path"] == "-: rows.0"
 
 
+def test_a_link_carries_the_profile_to_the_page(wireplan):
+    link = wireplan("validate", GATHER, "--cluster", "hgx-h100-80gb", "--print-link").out.strip()
+    assert link.startswith("#v=1&") and len(link) <= 4096
+    messages = wireplan.json("estimate", link)["communication"]
+    assert {m["basis"] for m in messages if m["collective"] == "all_gather"} == {"profile"}
+    # Too much for a link is an error that says so.
+    rows = [{"op": op, "ranks": list(range(8)), "size_bytes": 1000 + 7 * i * i, "time_s": {"median": 1e-5 * (1 + (i * 7919 % 1000) / 3)}, "wrong": 0, "status": "ok"} for op in ("all_gather", "all_reduce") for i in range(600)]
+    (error,) = wireplan.errors("validate", "-", "--cluster", "hgx-h100-80gb", "--print-link", text=json.dumps({"schema": "wireplan.run/1", "rows": rows}))
+    assert error["path"] == "cluster.profile" and "does not fit into a link" in error["text"]
+
+
 def test_wrong_results_are_not_within(wireplan):
     log = open(H100).read().replace("480.16      0 ", "480.16      5 ")
     done = wireplan("validate", "-", "--cluster", "hgx-h100-80gb", "--tolerance", "100", "--json", text=log)
@@ -117,7 +128,7 @@ def test_wrong_results_are_not_within(wireplan):
 
 
 def test_what_validate_needs(wireplan):
-    assert "not built yet" in wireplan.errors("validate", "--measure")[0]["text"]
+    assert "--cluster is missing" in wireplan.errors("validate", "--measure")[0]["text"]
     assert "file is missing" in wireplan.errors("validate", "--cluster", "dgx-a100-80gb")[0]["text"]
     assert "--cluster is missing" in wireplan.errors("validate", H100)[0]["text"]
     assert "dgx-a100-80gb" in wireplan.errors("validate", H100, "--cluster", "dgx-a100-80g")[0]["text"]
