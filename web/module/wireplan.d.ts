@@ -490,7 +490,7 @@ export interface Profile {
   fit: { op: string; link_class: string | null; latency_s: number; bytes_per_s: number }[];
 }
 
-/** A log of nccl-tests, text or the file of -J; `op` for tables that do not say what they measured. */
+/** A log of nccl-tests, text or the file of -J, a run of `wireplan measure` or a report of `wireplan validate`; `op` for tables that do not say what they measured. */
 export function importNcclTests(text: string, hints?: { op?: string }): { profile: Profile; gpus: string[]; notes: Note[] } | Errors;
 
 /** Not built yet: the answer is an error that says so. */
