@@ -116,7 +116,7 @@ class Printer {
   }
   void progress(std::size_t done, std::size_t all, const std::string& next, double left_s) {
     if (!shows_progress_) return;
-    std::fprintf(stderr, "\r\033[K%zu of %zu: %s%s", done + 1, all, next.c_str(), left_s < 0 ? "" : (", " + format_seconds(Seconds(left_s)) + " left at the pace of the last").c_str());
+    std::fprintf(stderr, "\r\033[K%zu of %zu: %s%s", done + 1, all, next.c_str(), left_s < 0 ? "" : (", " + format_seconds(Seconds(left_s)) + " left").c_str());
     std::fflush(stderr);
   }
   void end() {
@@ -197,7 +197,7 @@ std::variant<int, Measured> measure(const Options& options, const Presets& prese
   Backend& backend = *measured.backend;
   const bool is_first = measured.is_first();
   const auto refuse_all = [&](const Errors& errors) { return is_first ? print_errors(errors, options.json) : static_cast<int>(kBadInput); };
-  if (Errors errors = different_arguments(backend, options.words); !errors.empty()) return refuse_all(errors);
+  if (Errors errors = different_arguments(backend, std::string(kEngineVersion) + ' ' + options.words); !errors.empty()) return refuse_all(errors);
   Result<Groups> groups = groups_asked(how, backend.ranks());
   if (!groups) return refuse_all(groups.errors());
   sweep.groups = std::move(groups.value());

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <map>
 #include <thread>
 
 #include "core/base/format.hpp"
@@ -71,7 +72,9 @@ class Sweeper {
       rounds.back().push_back(static_cast<int>(g));
     }
     const std::size_t forms = static_cast<std::size_t>(sweep_.out_of_place) + static_cast<std::size_t>(sweep_.in_place);
-    for (const auto op : sweep_.ops) all_ += rounds.size() * sweep_.sizes.size() * (has_in_place(op) ? forms : 1);
+    for (const Collective op : sweep_.ops) all_ += rounds.size() * (has_in_place(op) ? forms : 1);
+    for (const Bytes size : sweep_.sizes) rows_left_[size.value] += all_;
+    all_ *= sweep_.sizes.size();
     watch("making communicators", {});
     if (!agreed(backend_.open(sweep_.groups))) return stopped({}, rounds.front());
     for (const std::vector<int>& round : rounds)
@@ -140,7 +143,8 @@ class Sweeper {
       report = agreed(report, std::move(numbers));
     }
     watchdog_.rest();
-    took_ = now_s() - start;
+    took_[asked.value] = now_s() - start;
+    --rows_left_[asked.value];
     add_rows(call, round, size.size, report, looks);
     ++done_;
     return report.outcome != CallOutcome::failed;
@@ -184,11 +188,21 @@ class Sweeper {
     return times;
   }
 
+  // What the rows that are left take, by what one of the same size took last; larger ones in proportion to the largest so far. -1: not known yet.
+  double left_s() const {
+    if (took_.empty()) return -1;
+    const auto [largest, longest] = *took_.rbegin();
+    double all = 0;
+    for (const auto& [size, rows] : rows_left_) {
+      const auto known = took_.lower_bound(size);
+      all += static_cast<double>(rows) * (known != took_.end() ? known->second : longest * size / largest);
+    }
+    return all;
+  }
+
   void tell_progress(const Call& call, Bytes size) {
     if (!is_first() || !events_.on_progress) return;
-    // The next takes as long as the last, or in proportion where it is larger.
-    const double left = done_ == 0 ? -1 : took_ * static_cast<double>(all_ - done_);
-    events_.on_progress(done_, all_, what_of(call, size), left);
+    events_.on_progress(done_, all_, what_of(call, size), left_s());
   }
 
   void hang(const std::string& what) {
@@ -213,7 +227,8 @@ class Sweeper {
   std::vector<Told> told_;                // by the processes, the last time
   std::vector<RunRow> rows_;
   std::size_t all_ = 0, done_ = 0;
-  double took_ = 0;
+  std::map<double, double> took_;  // seconds of a row, by the size that was asked for
+  std::map<double, std::size_t> rows_left_;
   Call under_way_;
   std::vector<int> round_;
   Bytes size_;
