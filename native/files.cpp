@@ -1,11 +1,14 @@
 #include "native/files.hpp"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <system_error>
 
@@ -59,20 +62,52 @@ Result<std::string> read_lines(const std::string& path) {
   return text;
 }
 
+namespace {
+
+// False with errno where it cannot all be written.
+bool write_all(std::FILE* file, const std::string& text) {
+  const bool is_written = std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0;
+  const int why = errno;
+  const bool is_closed = std::fclose(file) == 0;
+  if (!is_written) errno = why;
+  return is_written && is_closed;
+}
+
+// Beside the file, then in its place.
+bool replace(const fs::path& path, const std::string& text) {
+  std::string beside = path.native() + ".XXXXXX";
+  const int descriptor = mkstemp(beside.data());
+  if (descriptor < 0) return false;
+  // mkstemp() lets nobody else read; the file gets what it had, or what any new file has.
+  struct stat old {};
+  const mode_t mask = umask(0);
+  umask(mask);
+  bool is_done = fchmod(descriptor, stat(path.c_str(), &old) == 0 ? old.st_mode & 07777 : 0666 & ~mask) == 0;
+  std::FILE* file = fdopen(descriptor, "wb");
+  is_done = file != nullptr && write_all(file, text) && is_done && std::rename(beside.c_str(), path.c_str()) == 0;
+  if (is_done) return true;
+  const int why = errno;
+  if (file == nullptr) close(descriptor);
+  std::remove(beside.c_str());
+  errno = why;
+  return false;
+}
+
+}  // namespace
+
 Errors write_file(const std::string& option, const std::string& path, const std::string& text) {
-  const std::string part = path + ".part";
-  errno = 0;
-  std::ofstream file(part, std::ios::binary | std::ios::trunc);
-  file << text;
-  file.close();
-  std::string why = errno != 0 ? std::strerror(errno) : "";
   std::error_code error;
-  if (file) fs::rename(part, path, error);
-  if (file && !error) return {};
-  if (error) why = error.message();
-  std::error_code ignored;
-  fs::remove(part, ignored);
-  return {Error{option, value_text(Json(path)), "a place that can be written", "cannot write " + value_text(Json(path)) + (why.empty() ? "" : ": " + why)}};
+  const fs::file_status status = fs::status(path, error);
+  bool is_done = false;
+  errno = 0;
+  if (fs::exists(status) && !fs::is_regular_file(status)) {
+    if (std::FILE* file = std::fopen(path.c_str(), "wb")) is_done = write_all(file, text);
+  } else {
+    is_done = replace(fs::is_symlink(path, error) && fs::exists(status) ? fs::canonical(path, error) : fs::path(path), text);
+  }
+  if (is_done) return {};
+  const std::string given = value_text(Json(path));
+  return {{option, given, "a place that can be written", "cannot write " + given + ": " + std::strerror(errno)}};
 }
 
 Errors folder_errors(const std::string& option, const std::string& path) {

@@ -16,7 +16,7 @@ Result<Json> read_document(const std::string& path);
 Result<std::string> read_lines(const std::string& path);
 
 // Writes the text beside its place and moves it there, so that nobody ever reads half of it and what was there stays when this fails (disk
-// full, no rights); errors name `option`.
+// full, no rights). A link stays and leads to the new text, rights stay; what is no plain file (/dev/stdout, a pipe) is written to. Errors name `option`.
 Errors write_file(const std::string& option, const std::string& path, const std::string& text);
 
 // Nothing where `path` is a folder; `option` asked for it.

@@ -40,6 +40,10 @@ struct NcclOptions {  // of topology nccl
   bool compare = false;
 };
 
+struct DetectOptions {  // of topology detect
+  std::string sysfs, nccl_xml, out;
+};
+
 struct Options {
   std::string command;
   std::string words;                            // the command line as it was given
@@ -63,7 +67,8 @@ struct Options {
   CollectiveOptions collectives;
   MeasureOptions measuring;
   NcclOptions nccl;
-  std::string import_file, import_gpu, import_network;  // of topology import
+  DetectOptions detect;
+  std::string import_file, import_gpu, import_network;  // of topology import, the latter two also of topology detect
   std::vector<std::string> files;               // FILE… of import and validate
   std::string op, import_as;                    // --op, --as
   double tolerance = 0;                         // 0: the band of the prediction

@@ -17,14 +17,14 @@ int print(const std::string& text, ExitStatus status) {
   return kBadInput;
 }
 
-int print_errors(const Errors& errors, bool json) {
+int print_errors(const Errors& errors, bool json, ExitStatus status) {
   const std::string text = render_errors(errors);
   for (std::size_t start = 0; start < text.size();) {
     const std::size_t end = text.find('\n', start);
     std::fprintf(stderr, "wireplan: %s\n", text.substr(start, end - start).c_str());
     start = end + 1;
   }
-  return json ? print(dump_json(write_errors(errors)), kBadInput) : kBadInput;
+  return json ? print(dump_json(write_errors(errors)), status) : status;
 }
 
 }  // namespace wireplan

@@ -13,7 +13,7 @@ enum ExitStatus : int { kDone = 0, kAnswerIsNo = 1, kBadInput = 2, kCannotRunHer
 // that has gone (a closed pipe) wants no more: that is no error.
 int print(const std::string& text, ExitStatus status);
 
-// The errors as text on standard error and, if asked, as a document on standard output. Returns kBadInput.
-int print_errors(const Errors& errors, bool json);
+// The errors as text on standard error and, if asked, as a document on standard output. Returns `status`.
+int print_errors(const Errors& errors, bool json, ExitStatus status = kBadInput);
 
 }  // namespace wireplan

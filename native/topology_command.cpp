@@ -7,6 +7,7 @@
 #include "core/text/request.hpp"
 #include "core/text/show_topology.hpp"
 #include "core/text/topology_svg.hpp"
+#include "native/detect/detect_command.hpp"
 #include "native/files.hpp"
 #include "native/output.hpp"
 #include "native/topology_import.hpp"
@@ -18,7 +19,13 @@ namespace {
 int run_show(const Options& options, const Presets& presets) {
   Result<Json> cluster = cluster_argument(options.cluster, presets);
   if (!cluster) return print_errors(cluster.errors(), options.json);
-  Json request{{"cluster", std::move(cluster.value())}};
+  return print_topology(std::move(cluster.value()), options, presets);
+}
+
+}  // namespace
+
+int print_topology(Json cluster, const Options& options, const Presets& presets) {
+  Json request{{"cluster", std::move(cluster)}};
   if (!options.gpus.empty()) {
     Result<Json> gpus = gpu_list(options.gpus);
     if (!gpus) return print_errors(gpus.errors(), options.json);
@@ -29,8 +36,6 @@ int run_show(const Options& options, const Presets& presets) {
   if (options.json) return print(dump_json(write_topology(asked.value())), kDone);
   return print(options.svg ? topology_svg(asked.value()) : render_topology(asked.value(), options.format), kDone);
 }
-
-}  // namespace
 
 Result<Json> gpu_list(const std::string& text) {
   Json list = Json::array();
@@ -47,10 +52,10 @@ Result<Json> gpu_list(const std::string& text) {
 }
 
 void define_topology(CLI::App& app, Options& options) {
-  CLI::App* topology = app.add_subcommand("topology", "the wiring of a machine: show it, or read it from other tools");
+  CLI::App* topology = app.add_subcommand("topology", "the wiring of a machine: of this one, of any that is named, or read from other tools");
   topology->require_subcommand(0, 1);
   topology->add_flag("--json", options.json, "print the JSON document");
-  topology->footer("Example:\n  wireplan topology show dgx-a100-80gb");
+  topology->footer("Examples:\n  wireplan topology detect\n  wireplan topology show dgx-a100-80gb");
 
   CLI::App* show = topology->add_subcommand("show", "chips, links, who reaches whom, what a ring of GPUs reaches");
   show->add_option("CLUSTER", options.cluster, "the machine")->required()->type_name("");
@@ -63,15 +68,17 @@ void define_topology(CLI::App& app, Options& options) {
                "  wireplan topology show dgx-a100-80gb\n"
                "  wireplan topology show a100-80gb-pcie-4x-pairs --gpus 0,2\n"
                "  wireplan topology show dgx1-v100-16gb --svg");
+  define_topology_detect(*topology, options);
   define_topology_import(*topology, options);
   define_topology_nccl(*topology, options);
 }
 
 int run_topology(const Options& options, const Presets& presets) {
   if (options.subcommand == "show") return run_show(options, presets);
+  if (options.subcommand == "detect") return run_topology_detect(options, presets);
   if (options.subcommand == "import") return run_topology_import(options, presets);
   if (options.subcommand == "nccl") return run_topology_nccl(options, presets);
-  return print_errors({Error{"command", "\"topology\"", "show | import | nccl", "topology needs a word on what to do: wireplan topology show CLUSTER, wireplan topology import FILE, or wireplan topology nccl CLUSTER"}}, options.json);
+  return print_errors({Error{"command", "\"topology\"", "detect | show | import | nccl", "topology needs a word on what to do: wireplan topology detect, wireplan topology show CLUSTER, wireplan topology import FILE, or wireplan topology nccl CLUSTER"}}, options.json);
 }
 
 }  // namespace wireplan

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +20,10 @@ struct TopologyDraft {
     int generation = 0, lanes = 0;
     friend bool operator==(const Slot&, const Slot&) = default;
   };
-  struct Domain { int numa = -1; };  // a NUMA node; -1: its number is not said
+  struct Domain {
+    int numa = -1;    // number of the NUMA node, -1: not said
+    int socket = -1;  // the socket it is part of, counted from 0 without gaps; -1: not said
+  };
   struct Place {
     int domain = 0;
     int above = -1;  // index of the switch it hangs on, -1: on the CPU itself
@@ -31,11 +36,13 @@ struct TopologyDraft {
     int sm = 0;                  // compute capability times ten, 0: not said
     int switch_links = 0;        // NVLinks to NVSwitches
     bool has_c2c = false;
+    std::uint64_t bus = 0;       // bus_number() of its bus id, 0: not said
   };
   struct Nic : Place {
     std::string name{};
     BytesPerSecond rate{};       // 0: not said
     int gpudirect = -1;          // 1, 0, -1: not said
+    std::optional<Fabric> fabric{};  // where it is said
     bool is_untied = false;      // the capture does not say where it hangs
   };
 
@@ -48,6 +55,7 @@ struct TopologyDraft {
   bool says_nvlink = false;                       // a file that lists no NVLinks may leave them out, a matrix never does
   bool hides_pcie = false;                        // of pairs with NVLink the capture does not say how they meet on PCIe
   bool is_matrix = false;                         // from nvidia-smi, else from XML
+  bool is_machine = false;                        // read on the machine itself, which nobody can paste more of
   Cpu cpu;                                        // empty: not said
   int cores_per_domain = 0;                       // 0: not said
   std::string p2p_matrix;                         // "01/10", "" where it is not said

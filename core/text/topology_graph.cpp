@@ -30,12 +30,13 @@ class Drawing {
     for (const auto& [a, b] : draft_.switch_peers) connect(first_switch_ + a, first_switch_ + b, LinkKind::pcie, gpu_.pcie_generation, 16);
     for (std::size_t a = 0; a < draft_.domains.size(); ++a)
       for (std::size_t b = a + 1; b < draft_.domains.size(); ++b) connect(first_cpu_ + static_cast<int>(a), first_cpu_ + static_cast<int>(b), LinkKind::socket, 0, 0);
-    for (const auto& [a, b, links] : draft_.nvlinks) connect(a, b, LinkKind::nvlink, gpu_.nvlink_generation, links);
+    const LinkKind direct = gpu_.is_xgmi ? LinkKind::xgmi : LinkKind::nvlink;
+    for (const auto& [a, b, links] : draft_.nvlinks) connect(a, b, direct, gpu_.nvlink_generation, links);
     if (nvswitch_links > 0) {
       const int nvswitch = add("nvswitch", ComponentKind::nvswitch, -1);
       for (std::size_t i = 0; i < draft_.gpus.size(); ++i) {
         const int own = draft_.gpus[i].switch_links;
-        connect(static_cast<int>(i), nvswitch, LinkKind::nvlink, gpu_.nvlink_generation, own > 0 ? own : nvswitch_links);
+        connect(static_cast<int>(i), nvswitch, direct, gpu_.nvlink_generation, own > 0 ? own : nvswitch_links);
       }
     }
     return std::move(graph_);

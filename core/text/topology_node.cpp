@@ -64,7 +64,9 @@ class Assembly {
 
  private:
   Node& node() { return cluster_.node; }
-  std::string of_capture() const { return draft_.is_matrix ? "nvidia-smi topo -m" : "the file"; }
+  std::string of_capture() const { return draft_.is_matrix ? "nvidia-smi topo -m" : draft_.is_machine ? "the machine" : "the file"; }
+  // What else a reader could paste; on the machine itself there is nothing more to paste.
+  std::string advice(const char* to_paste, const char* to_state = "") const { return draft_.is_machine ? to_state : to_paste; }
   void assume(std::string path, std::string value, std::string why) { cluster_.assumed.push_back({std::move(path), std::move(value), std::move(why)}); }
 
   // --- NUMA nodes ----------------------------------------------------------------------------------------------------------------
@@ -118,7 +120,15 @@ class Assembly {
     for (const TopologyDraft::Domain& d : draft_.domains) rank += d.numa < draft_.domains[at(domain)].numa;
     return rank;
   }
-  int socket_of(int domain) const { return domains() <= 2 ? rank_of(domain) : rank_of(domain) * 2 / domains(); }
+  bool says_sockets() const {
+    for (const TopologyDraft::Domain& d : draft_.domains)
+      if (d.socket < 0) return false;
+    return true;
+  }
+  int socket_of(int domain) const {
+    if (says_sockets()) return draft_.domains[at(domain)].socket;
+    return domains() <= 2 ? rank_of(domain) : rank_of(domain) * 2 / domains();
+  }
 
   // --- the GPU -------------------------------------------------------------------------------------------------------------------
 
@@ -142,7 +152,7 @@ class Assembly {
     if (shape_.per_gpu > 0) sign += (sign.empty() ? "" : " and ") + (draft_.is_matrix ? "NV" + text(shape_.per_pair) : text(shape_.per_gpu) + " NVLinks");
     assume("node.gpu", json(id),
            unnamed_ + (any_sign ? sign + " fits the " + node().gpu.name : "nothing in it tells: the " + node().gpu.name + " stands in") +
-               ". State it by --gpu ID, or paste the output of nvidia-smi -L with it");
+               ". State it by --gpu ID" + advice(", or paste the output of nvidia-smi -L with it"));
     return {};
   }
 
@@ -224,16 +234,17 @@ class Assembly {
     if (draft_.says_nvlink || shape_.per_gpu > 0 || gpu.nvlink_links == 0 || gpus_ < 2) return;
     // A vendor's file without <gpu>: NCCL would ask the driver for the NVLinks.
     if (gpu.form != "SXM" && gpu.form != "superchip") return;
+    const std::string unsaid = draft_.is_machine ? "no driver tells of NVLinks" : "the file leaves NVLinks to the driver";
     const bool may_be_switched = gpu.nvlink_generation >= 3 && gpus_ != 4;
     if (may_be_switched || gpu.form == "superchip") {
       nvswitch_links_ = gpu.nvlink_links;
-      assume("node.wiring.kind", json("nvswitch"), "the file leaves NVLinks to the driver: " + text(gpus_) + " " + gpu.name + " usually sit on NVSwitches");
+      assume("node.wiring.kind", json("nvswitch"), unsaid + ": " + text(gpus_) + " " + gpu.name + " usually sit on NVSwitches");
     } else if (gpu.nvlink_generation >= 3) {
       for (int a = 0; a < gpus_; ++a)
         for (int b = a + 1; b < gpus_; ++b) draft_.nvlinks.push_back({a, b, gpu.nvlink_links / (gpus_ - 1)});
       assume("node.wiring.kind", json("nvlink-mesh"), "the file leaves NVLinks to the driver: four " + gpu.name + " on one board are usually joined directly, each to each");
     } else {
-      assume("node.wiring.kind", json("pcie-host"), "the file leaves NVLinks to the driver, and boards of " + gpu.name + " differ: none is drawn. Paste nvidia-smi topo -m instead, or NCCL's own dump (NCCL_TOPO_DUMP_FILE)");
+      assume("node.wiring.kind", json("pcie-host"), unsaid + ", and boards of " + gpu.name + " differ: none is drawn" + advice(". Paste nvidia-smi topo -m instead, or NCCL's own dump (NCCL_TOPO_DUMP_FILE)"));
     }
     shape_ = shape_of(draft_);
   }
@@ -247,13 +258,16 @@ class Assembly {
 
   void choose_cpu() {
     node().cpu = draft_.cpu;
-    const int sockets = std::min(2, domains());
+    int sockets = std::min(2, domains());
+    const bool is_said = says_sockets();
+    if (is_said)
+      for (int d = sockets = 0; d < domains(); ++d) sockets = std::max(sockets, socket_of(d) + 1);
     node().sockets = sockets;
     node().numa_nodes = domains();
     for (const TopologyDraft::Domain& d : draft_.domains) node().numa_nodes = std::max(node().numa_nodes, d.numa + 1);
-    if (domains() > 2)
+    if (!is_said && domains() > 2)
       assume("node.sockets", "2", of_capture() + " has " + text(domains()) + " NUMA nodes and does not say which share a socket: taken as two sockets, the lower half of the numbers on the first");
-    else if (domains() == 2 && !has_assumed("node.sockets"))
+    else if (!is_said && domains() == 2 && !has_assumed("node.sockets"))
       assume("node.sockets", "2", of_capture() + " has two NUMA nodes: taken as two sockets, though one CPU can be split in two");
     if (!node().cpu.nccl_class.empty()) return;
     const std::string& made = node().gpu.architecture;
@@ -368,7 +382,7 @@ class Assembly {
     if (!says_generation || !says_lanes)
       assume("node.wiring.pcie", "{\"generation\":" + text(gpu.pcie_generation) + ",\"lanes\":" + text(gpu.pcie_lanes) + "}",
              of_capture() + " does not say " + (says_generation ? "how wide" : says_lanes ? "of which generation" : "of which generation and how wide") +
-                 " the PCIe links are: taken as the " + gpu.name + " can. Paste nvidia-smi --query-gpu=name,pcie.link.gen.max,pcie.link.width.max --format=csv with it");
+                 " the PCIe links are: taken as the " + gpu.name + " can" + advice(". Paste nvidia-smi --query-gpu=name,pcie.link.gen.max,pcie.link.width.max --format=csv with it"));
     if (draft_.is_matrix && draft_.hides_pcie)
       assume("node.wiring.groups", "null", "nvidia-smi prints NV# in place of the PCIe path: where no NIC tells that GPUs share a switch, each is drawn on a port of its own. An NCCL dump (NCCL_TOPO_DUMP_FILE) says it");
   }
@@ -386,7 +400,7 @@ class Assembly {
     if (gpus_ < 2 || all_over_nvlink()) return;
     const Gpu& gpu = node().gpu;
     const int usual = gpu.p2p_pcie >= 0 ? gpu.p2p_pcie : gpu.form != "consumer";
-    assume("node.p2p", "null", of_capture() + " does not say whether GPUs reach each other's memory over PCIe: taken as usual for the " + gpu.name + ", which is " + (usual == 1 ? "yes" : "no") + ". Paste nvidia-smi topo -p2p r with it, or set node.p2p");
+    assume("node.p2p", "null", of_capture() + " does not say whether GPUs reach each other's memory over PCIe: taken as usual for the " + gpu.name + ", which is " + (usual == 1 ? "yes" : "no") + advice(". Paste nvidia-smi topo -p2p r with it, or set node.p2p", ". Set node.p2p where it is otherwise"));
   }
 
   Errors choose_network() {
@@ -413,7 +427,7 @@ class Assembly {
     for (const auto& [value, count] : rates)
       if (rate == 0 || count >= rates[rate]) rate = value;
     const TopologyDraft::Nic& one = *std::find_if(draft_.nics.begin(), draft_.nics.end(), [&](const TopologyDraft::Nic& n) { return n.rate.value == rate; });
-    const Fabric fabric = fabric_of(one);
+    const Fabric fabric = one.fabric ? *one.fabric : fabric_of(one);
     std::string shorthand = std::string(name_of(fabric)) + "-" + text(nics) + "x" + format_exact(rate * 8 / 1e9);
     Result<Network> network = parse_network(shorthand, presets_, "network");
     if (!network) return {};  // a rate no fabric has: the NICs keep it
@@ -422,7 +436,7 @@ class Assembly {
       cluster_.network->gpudirect = one.gpudirect == 1;
       cluster_.network->shorthand.clear();
     }
-    assume("network.fabric", json(name_of(fabric)), "the file gives the speed of the NICs, not their fabric: guessed from the name " + json(one.name) + ". State it by --network, such as roce-" + text(nics) + "x" + format_exact(rate * 8 / 1e9));
+    if (!one.fabric) assume("network.fabric", json(name_of(fabric)), "the file gives the speed of the NICs, not their fabric: guessed from the name " + json(one.name) + ". State it by --network, such as roce-" + text(nics) + "x" + format_exact(rate * 8 / 1e9));
     if (rates.size() > 1) assume("network.nic_bytes_per_s", format_exact(rate), "the NICs differ in speed: the commonest counts for the network");
     return {};
   }

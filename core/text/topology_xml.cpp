@@ -15,15 +15,6 @@
 namespace wireplan {
 namespace {
 
-// "32.0 GT/s PCIe", "16 GT/s" -> 5, 4; 0 for anything else.
-int pcie_generation(std::string_view speed) {
-  const std::string_view number = speed.substr(0, speed.find_first_of(" G"));
-  constexpr std::pair<std::string_view, int> kSpeeds[] = {{"2.5", 1}, {"5", 2}, {"5.0", 2}, {"8", 3}, {"8.0", 3}, {"16", 4}, {"16.0", 4}, {"32", 5}, {"32.0", 5}, {"64", 6}, {"64.0", 6}};
-  for (const auto& [text, generation] : kSpeeds)
-    if (text == number && contains(speed, "GT/s")) return generation;
-  return 0;
-}
-
 // Vendor, device and both numbers of the subsystem in one, the lowest four digits aside.
 std::uint64_t switch_kind(const XmlElement& pci) {
   std::uint64_t id = 0;
@@ -185,7 +176,7 @@ class NcclXml {
     static_cast<TopologyDraft::Place&>(found.gpu) = place;
     const auto bus = bus_number(pci.get("busid"));
     if (!bus) return fail(shown_name(pci.get("busid")), "a bus id such as 0000:07:00.0", "line " + std::to_string(pci.line) + ": the GPU has no bus id");
-    found.bus = *bus;
+    found.bus = found.gpu.bus = *bus;
     for (const Found& other : gpus_)
       if (other.bus == *bus)
         return fail(shown_name(pci.get("busid")), "each bus id once", "two GPUs have the bus id " + shown_name(pci.get("busid")) + " (lines " + std::to_string(element(other.element).line) + " and " + std::to_string(pci.line) + ")");
@@ -330,6 +321,14 @@ class NcclXml {
 };
 
 }  // namespace
+
+int pcie_generation(std::string_view speed) {
+  const std::string_view number = speed.substr(0, speed.find_first_of(" G"));
+  constexpr std::pair<std::string_view, int> kSpeeds[] = {{"2.5", 1}, {"5", 2}, {"5.0", 2}, {"8", 3}, {"8.0", 3}, {"16", 4}, {"16.0", 4}, {"32", 5}, {"32.0", 5}, {"64", 6}, {"64.0", 6}};
+  for (const auto& [text, generation] : kSpeeds)
+    if (text == number && contains(speed, "GT/s")) return generation;
+  return 0;
+}
 
 Result<TopologyDraft> draft_of(const XmlDocument& document) { return NcclXml(document).draft(); }
 

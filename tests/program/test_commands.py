@@ -29,7 +29,9 @@ def test_the_examples_run(wireplan, command):
     assert examples
     for example in examples:
         if "$(" not in example and "plan.json" not in example and "runs.jsonl" not in example:
-            assert wireplan(*example.split()).returncode == 0, example
+            done = wireplan(*example.split())
+            # Only a machine with GPUs can be asked about itself.
+            assert done.returncode == 0 or (done.returncode == 77 and example.startswith("topology detect")), example
 
 
 @pytest.mark.parametrize("command", LATER)

@@ -4,7 +4,8 @@ The folders of core/ stand in the order in which an answer is made; a file
 includes its own folder and those before it. core/ knows no input or output, no
 threads and no door; the doors never include each other; Emscripten is known to
 web/platform_* alone, CUDA and NCCL to native/measure/nccl_* alone, MPI to
-native/measure/mpi_* alone.
+native/measure/mpi_* alone. Libraries are loaded at run time by native/measure (its
+back-ends) and native/detect (NVIDIA's NVML) alone.
 """
 
 import re
@@ -19,11 +20,12 @@ INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"]+)[>"]', re.M)
 NOT_IN_CORE = re.compile(
     r"(iostream|fstream|sstream|istream|ostream|iomanip|filesystem|thread|mutex|future"
     r"|condition_variable|regex|locale|format|random)$"
-    r"|imgui|implot|GLFW|GLES|emscripten|^(cuda|nccl)|mpi\.h|CLI/"
+    r"|imgui|implot|GLFW|GLES|emscripten|^(cuda|nccl)|mpi\.h|CLI/|^dlfcn\.h$"
 )
 EMSCRIPTEN = re.compile(r"emscripten|GLES")
 CUDA = re.compile(r"^(cuda|nccl|nvml|cupti)")
 MPI = re.compile(r"^mpi\.h$")
+LOADER = re.compile(r"^dlfcn\.h$")
 
 
 def violations(path, text):
@@ -56,6 +58,8 @@ def violations(path, text):
                 why = "only native/measure/nccl_* knows CUDA and NCCL"
             elif MPI.search(name) and not (parts[1] == "measure" and parts[-1].startswith("mpi_")):
                 why = "only native/measure/mpi_* knows MPI"
+            elif LOADER.search(name) and parts[1] not in ("detect", "measure"):
+                why = "only native/detect and native/measure load libraries"
         if why:
             yield f"{path}: {name}: {why}"
 
@@ -85,6 +89,10 @@ PLANTED = [
     ("native/main.cpp", "#include <nccl.h>"),
     ("native/measure/run.cpp", "#include <cuda_runtime.h>"),
     ("native/measure/sweep.cpp", "#include <mpi.h>"),
+    ("native/detect/driver.cpp", "#include <nvml.h>"),
+    ("native/files.cpp", "#include <dlfcn.h>"),
+    ("core/text/detect_topology.cpp", "#include <dlfcn.h>"),
+    ("core/text/detect_topology.cpp", '#include "native/detect/sysfs.hpp"'),
 ]
 
 
@@ -100,6 +108,7 @@ ALLOWED = [
     ("web/panels/memory.cpp", '#include "web/panels/panels.hpp"\n#include "web/state.hpp"'),
     ("native/measure/mpi_backend.cpp", "#include <mpi.h>"),
     ("native/measure/nccl_run.cpp", "#include <nccl.h>\n#include <cuda_runtime.h>"),
+    ("native/detect/driver.cpp", '#include <dlfcn.h>\n#include "core/text/machine_facts.hpp"'),
 ]
 
 
