@@ -64,7 +64,10 @@ class Backend {
   // Texts of all processes, by process. Waits for all of them.
   virtual std::vector<std::string> exchange(const std::string& mine) = 0;
 
-  // Communicators for groups of ranks (each at least two, in the order of their places); a rank may be in several. Replaces those open before.
+  // Failed once another process has gone or gave up; exchange() has "" for one that has gone.
+  virtual Report company() { return {}; }
+
+  // Communicators for groups of ranks (in the order of their places); a rank may be in several. Replaces those open before.
   virtual Report open(const std::vector<std::vector<int>>& groups) = 0;
 
   // Buffers for the call on the groups `active` (no rank in two of them), and values in them whose result is known. Not enough memory: skipped.
@@ -86,6 +89,7 @@ struct BackendRequest {
   std::vector<int> gpus;  // of this process, {}: as the launcher says (one a process), or all there are where nothing was launched
   bool use_graphs = false, register_buffers = false;
   double timeout_s = 0;   // for meeting the other processes; 0: the back-end's own
+  int per_process = 0;    // GPUs that one process drives; 0: as `gpus` says
 };
 
 // Why a back-end cannot run here: exit status 77 when `is_missing`, else bad input.

@@ -1,10 +1,8 @@
-// Elements of all types in host memory: written as small whole numbers, read back as numbers.
+// Elements of all types in memory: written as small whole numbers, read back as numbers.
 #pragma once
 
 #include <bit>
-#include <cmath>
 #include <cstdint>
-#include <cstring>
 
 #include "native/measure/backend.hpp"
 
@@ -17,14 +15,17 @@ inline std::uint16_t bfloat_of(float value) {
   return static_cast<std::uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
 }
 
+// 2^exponent, where it is a normal number. No function of the mathematics library here: nccl_kernels.cu compiles this header for the GPU.
+inline float power_of_two(int exponent) { return std::bit_cast<float>(static_cast<std::uint32_t>(exponent + 127) << 23); }
+
 // IEEE 754 binary16: sign, 5 bits of exponent (bias 15), 10 of fraction. Also the two 8-bit formats [ocp-fp8]: e4m3 (bias 7), e5m2 (bias 15).
 template <int kExponent, int kFraction>
 inline float float_of_bits(unsigned bits) {
   constexpr int bias = (1 << (kExponent - 1)) - 1;
   const unsigned fraction = bits & ((1u << kFraction) - 1);
   const int exponent = static_cast<int>((bits >> kFraction) & ((1u << kExponent) - 1));
-  const float size = exponent == 0 ? std::ldexp(static_cast<float>(fraction), 1 - bias - kFraction)
-                                   : std::ldexp(static_cast<float>(fraction + (1u << kFraction)), exponent - bias - kFraction);
+  const float size = exponent == 0 ? static_cast<float>(fraction) * power_of_two(1 - bias - kFraction)
+                                   : static_cast<float>(fraction + (1u << kFraction)) * power_of_two(exponent - bias - kFraction);
   return (bits >> (kExponent + kFraction)) & 1 ? -size : size;
 }
 // Of numbers the format holds, or nearest to even of those between its least normal number and its largest; larger ones become infinity or,
@@ -32,25 +33,26 @@ inline float float_of_bits(unsigned bits) {
 template <int kExponent, int kFraction>
 inline unsigned bits_of_float(float value) {
   constexpr int bias = (1 << (kExponent - 1)) - 1;
-  const unsigned sign = std::signbit(value) ? 1u << (kExponent + kFraction) : 0;
-  value = std::fabs(value);
-  if (value == 0) return sign;
-  int exponent = 0;
-  std::frexp(value, &exponent);  // value = 0.1… · 2^exponent
-  int stored = exponent - 1 + bias;
+  const std::uint32_t pattern = std::bit_cast<std::uint32_t>(value) & 0x7fffffff;
+  const unsigned sign = std::bit_cast<std::uint32_t>(value) >> 31 ? 1u << (kExponent + kFraction) : 0;
+  const unsigned beyond = sign | (((1u << kExponent) - 1) << kFraction);
+  if (pattern == 0) return sign;
+  int stored = static_cast<int>(pattern >> 23) - 127 + bias;
   if (stored < 1) stored = 1;
-  float scaled = std::nearbyint(std::ldexp(value, kFraction - (stored - bias)));
+  if (stored >= (1 << kExponent)) return beyond;
+  constexpr float whole_numbers = 1u << 23;  // from here on a float has no fraction: adding it rounds to nearest, ties to even
+  float scaled = (std::bit_cast<float>(pattern) * power_of_two(kFraction - (stored - bias)) + whole_numbers) - whole_numbers;
   if (scaled >= static_cast<float>(2u << kFraction)) scaled /= 2, ++stored;
-  if (stored >= (1 << kExponent)) return sign | (((1u << kExponent) - 1) << kFraction);
+  if (stored >= (1 << kExponent)) return beyond;
   const unsigned whole = static_cast<unsigned>(scaled);
   return sign | (whole < (1u << kFraction) ? whole : (static_cast<unsigned>(stored) << kFraction) | (whole - (1u << kFraction)));
 }
 inline float float_of_half(std::uint16_t bits) { return float_of_bits<5, 10>(bits); }
 inline std::uint16_t half_of(float value) { return static_cast<std::uint16_t>(bits_of_float<5, 10>(value)); }
 
-// Element i of `buffer`, as a number and back.
+// Element i of `buffer`, which begins where an element may, as a number and back.
 inline void write_element(ElementType type, unsigned char* buffer, std::uint64_t i, int value) {
-  const auto put = [&](auto v) { std::memcpy(buffer + i * sizeof v, &v, sizeof v); };
+  const auto put = [&](auto v) { __builtin_memcpy(__builtin_assume_aligned(buffer + i * sizeof v, sizeof v), &v, sizeof v); };
   switch (type) {
     case ElementType::int8: return put(static_cast<std::int8_t>(value));
     case ElementType::uint8: return put(static_cast<std::uint8_t>(value));
@@ -67,7 +69,7 @@ inline void write_element(ElementType type, unsigned char* buffer, std::uint64_t
   }
 }
 inline double read_element(ElementType type, const unsigned char* buffer, std::uint64_t i) {
-  const auto get = [&](auto v) { std::memcpy(&v, buffer + i * sizeof v, sizeof v); return v; };
+  const auto get = [&](auto v) { __builtin_memcpy(&v, __builtin_assume_aligned(buffer + i * sizeof v, sizeof v), sizeof v); return v; };
   switch (type) {
     case ElementType::int8: return get(std::int8_t{});
     case ElementType::uint8: return get(std::uint8_t{});
@@ -103,7 +105,9 @@ inline bool is_as_expected(const Call& call, const unsigned char* buffer, std::u
   const double found = read_element(call.type, buffer, i);
   if (!reduces(call.op) || call.redop != Reduction::avg) return found == expected;
   const int bits = fraction_bits(call.type);
-  return bits == 0 ? found == std::floor(expected) : std::fabs(found - expected) <= std::ldexp(expected, 1 - bits);
+  if (bits == 0) return found == static_cast<double>(static_cast<std::uint64_t>(expected));
+  const double off = found < expected ? expected - found : found - expected;
+  return off <= expected * std::bit_cast<double>(static_cast<std::uint64_t>(1023 + 1 - bits) << 52);
 }
 
 }  // namespace wireplan

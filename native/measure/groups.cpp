@@ -36,7 +36,7 @@ Result<Groups> listed_group(const std::string& text, int ranks) {
     group.push_back(rank);
     start = end + 1;
   }
-  if (group.size() < 2) return wrong("one rank has nobody to talk to");
+  if (group.size() < 2 && text != "0") return wrong("one rank has nobody to talk to");
   return Groups{group};
 }
 

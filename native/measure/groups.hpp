@@ -10,7 +10,7 @@ namespace wireplan {
 
 using Groups = std::vector<std::vector<int>>;
 
-// "0,2,3": one group of these ranks, in this order. Errors name --group: at least two ranks below `ranks`, each once.
+// "0,2,3": one group of these ranks, in this order. Errors name --group: at least two ranks below `ranks`, each once; or "0", one by itself.
 Result<Groups> listed_group(const std::string& text, int ranks);
 
 // "tp=4": all groups of four neighbouring ranks; "dp=4": of four ranks each ranks/4 apart. They call at the same time. Errors name --groups:

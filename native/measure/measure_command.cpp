@@ -84,8 +84,8 @@ Result<Sweep> sweep_asked(const Options& options) {
 }
 
 Result<Groups> groups_asked(const MeasureOptions& how, int ranks) {
-  if (ranks < 2)
-    return Error{"ranks", std::to_string(ranks), "2 or more", "one rank has nobody to talk to. Nearest: mpirun -n 2 wireplan measure --backend " + how.backend};
+  if (ranks < 2 && how.group != "0")
+    return Error{"ranks", std::to_string(ranks), "2 or more", "one rank has nobody to talk to. Nearest: mpirun -n 2 wireplan measure --backend " + how.backend + "; --group 0 measures one rank by itself"};
   constexpr int kMostOfPairs = 1024;
   if (how.pairs && ranks > kMostOfPairs) return Error{"--pairs", std::to_string(ranks), "2 to 1,024 ranks", "--pairs of " + std::to_string(ranks) + " ranks are too many. Nearest: one node's"};
   if (how.pairs) return pairs_of(ranks);
@@ -188,7 +188,7 @@ std::variant<int, Measured> measure(const Options& options, const Presets& prese
   std::erase_if(sweep.ops, [&](Collective op) { return std::find(left_out.begin(), left_out.end(), op) != left_out.end(); });
 
   Refusal refusal;
-  measured.backend = load_backend(how.backend, {{}, how.use_graphs, how.register_buffers, how.timeout_s}, refusal);
+  measured.backend = load_backend(how.backend, {{}, how.use_graphs, how.register_buffers, how.timeout_s, options.collectives.per_node.value_or(0)}, refusal);
   if (!measured.backend) {
     const std::string other = how.backend == "nccl" ? ". --backend mpi measures host memory instead" : "";
     print_errors({{"--backend", value_text(Json(how.backend)), "a machine that has it", refusal.text + other}}, options.json && launch.rank == 0);
@@ -254,6 +254,7 @@ std::variant<int, Measured> measure(const Options& options, const Presets& prese
 
 Errors different_arguments(Backend& backend, const std::string& mine) {
   const std::vector<std::string> all = backend.exchange(mine);
+  if (const Report r = backend.company(); !r) return {{"--backend", value_text(Json(std::to_string(backend.processes()) + " processes")), "all of them", r.message}};
   for (std::size_t p = 1; p < all.size(); ++p)
     if (all[p] != all[0])
       return {{"command line", value_text(Json(all[p])), value_text(Json(all[0])), "process " + std::to_string(p) + " was started with other arguments, or is another version, than process 0: " + value_text(Json(all[p])) + " against " + value_text(Json(all[0]))}};
@@ -261,7 +262,8 @@ Errors different_arguments(Backend& backend, const std::string& mine) {
 }
 
 ExitStatus Measured::agreed(ExitStatus mine) {
-  return static_cast<ExitStatus>(std::atoi(backend->exchange(std::to_string(static_cast<int>(mine))).front().c_str()));
+  const std::string first = backend->exchange(std::to_string(static_cast<int>(mine))).front();
+  return first.empty() ? kAnswerIsNo : static_cast<ExitStatus>(std::atoi(first.c_str()));  // "": it has gone
 }
 
 int run_measure(const Options& options, const Presets& presets) {
@@ -312,7 +314,7 @@ void define_measure(CLI::App& app, Options& options) {
   command->add_option("-r,--root", how.root, "place in the group that sends or receives all (default 0)")->type_name("RANK");
   command->add_option("-c,--check", how.checks, "0: do not look at the results")->type_name("0|1")->check(CLI::Range(0, 1));
   command->add_option("--place", how.place, "in: in place only, out: out of place only (default both)")->type_name("WHICH")->check(CLI::IsMember({"in", "out", "both"}));
-  auto* group = command->add_option("--group", how.group, "only these ranks, in this order: 0,1,2,3")->type_name("LIST");
+  auto* group = command->add_option("--group", how.group, "only these ranks, in this order: 0,1,2,3; 0: rank 0 by itself, to try an installation")->type_name("LIST");
   auto* groups = command->add_option("--groups", how.groups, "equal groups that call at the same time: tp=4 four neighbouring ranks each, dp=4 ranks that lie apart")->type_name("KIND=N");
   auto* pairs = command->add_flag("--pairs", how.pairs, "every two ranks by themselves (send_recv unless --op says else); exit status 1 when one is slow");
   group->excludes(groups)->excludes(pairs);

@@ -52,6 +52,7 @@ Predict prediction_on(const Cluster& cluster, std::shared_ptr<const Constants> c
   known->constants = std::move(constants);
   known->prepared = prepare(cluster, known->constants->links);
   return [known](Collective op, const std::vector<int>& group, const std::vector<std::vector<int>>& together, Bytes size) -> std::optional<Range<Seconds>> {
+    if (group.size() < 2) return std::nullopt;
     const std::optional<GroupShape> shape = shape_of(*known->prepared.cluster, group, together);
     if (!shape) return std::nullopt;
     auto ring = std::find_if(known->rings.begin(), known->rings.end(), [&](const auto& r) { return r.first == *shape; });

@@ -76,7 +76,14 @@ class Sweeper {
     for (const Bytes size : sweep_.sizes) rows_left_[size.value] += all_;
     all_ *= sweep_.sizes.size();
     watch("making communicators", {});
-    if (!agreed(backend_.open(sweep_.groups))) return stopped({}, rounds.front());
+    if (const Report opened = agreed(backend_.open(sweep_.groups)); !opened) {
+      Call first;
+      if (!sweep_.ops.empty()) first.op = sweep_.ops.front();
+      first.type = sweep_.type;
+      first.redop = sweep_.redop;
+      add_rows(first, rounds.front(), Bytes(0), opened);
+      return std::move(rows_);
+    }
     for (const std::vector<int>& round : rounds)
       for (const Collective op : sweep_.ops)
         for (const Bytes size : sweep_.sizes)
@@ -105,15 +112,8 @@ class Sweeper {
       told_.push_back(Told::of(text));
       if (told_.back().report.outcome > worst.outcome) worst = told_.back().report;
     }
+    if (Report r = backend_.company(); !r) worst = r;
     return worst;
-  }
-
-  std::vector<RunRow> stopped(const Call& call, const std::vector<int>& round) {
-    Report worst;
-    for (const Told& t : told_)
-      if (t.report.outcome > worst.outcome) worst = t.report;
-    add_rows(call, round, Bytes(0), worst);
-    return std::move(rows_);
   }
 
   // False where the run cannot go on.
