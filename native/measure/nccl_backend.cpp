@@ -231,6 +231,10 @@ Report NcclBackend::prepare(const Call& call, const std::vector<int>& active_gro
   Report r = each_active([&](Gpu& gpu, const Member& m, std::size_t) {
     if (Report can = can_call(call, gpu); !can) return can;
     const BufferBytes bytes = buffer_bytes(call, m);
+    if (bytes.send > gpu.send.bytes || bytes.receive > gpu.receive.bytes) {  // no old buffer takes the place of a larger one
+      gpu.give_back(gpu.send, for_nccl);
+      gpu.give_back(gpu.receive, for_nccl);
+    }
     if (Report held = gpu.hold(gpu.send, bytes.send, for_nccl); !held) return held;
     return gpu.hold(gpu.receive, bytes.receive, for_nccl);
   });

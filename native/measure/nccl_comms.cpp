@@ -62,9 +62,19 @@ Report Comms::together(const PerGpu& call, bool is_group) {
   }
   if (is_group) {
     const NcclResult error = nccl.group_end();
-    if (worst) worst = words_.nccl(first, "ncclGroupEnd", error, nullptr);
+    if (worst && error != kNcclDone && error != kNcclInProgress) worst = words_.nccl(lost_rank(first), "ncclGroupEnd", error, nullptr);
   }
   return worst;
+}
+
+// A group does not say for which rank it failed: the one whose GPU fails, else `otherwise`.
+int Comms::lost_rank(int otherwise) const {
+  const Driver& cuda = words_.api->cuda;
+  for (const auto& gpu : gpus_) {
+    if (!gpu->enter()) return gpu->rank();
+    if (const CudaResult state = cuda.query_stream(gpu->stream()); state != kCudaDone && state != kCudaNotReady) return gpu->rank();
+  }
+  return otherwise;
 }
 
 Report Comms::open(int ranks) {

@@ -50,6 +50,7 @@ class Comms {
   struct Live { std::size_t own; Comm comm; };
   Report settled(std::size_t own, const char* function, const Comm& comm);
   void destroy(const std::vector<Comm>& comms);
+  int lost_rank(int otherwise) const;
 
   const Words& words_;
   Gpus& gpus_;

@@ -57,7 +57,7 @@ Machine read_machine() {
 // The folder of a process without others, and the line at the end.
 struct AtEnd {
   std::string own_dir;
-  AtEnd() { (void)machine(); }  // made first, so that it is still there at the end
+  AtEnd() = default;
   ~AtEnd() {
     std::error_code error;
     if (!own_dir.empty()) std::filesystem::remove_all(own_dir, error);
@@ -97,17 +97,18 @@ bool Machine::has_fault(const std::string& name, int rank, long call) const {
 }
 
 const Machine& machine() {
-  static const Machine m = [] {
-    Machine read = read_machine();
-    if (read.dir.empty()) {
-      read.dir = (std::filesystem::temp_directory_path() / ("wireplan-double-" + std::to_string(getpid()))).string();
-      std::filesystem::create_directories(read.dir);
-      at_end().own_dir = read.dir;
+  // Never destroyed: the end of the process reads it.
+  static const Machine* const m = [] {
+    auto* read = new Machine(read_machine());
+    if (read->dir.empty()) {
+      read->dir = (std::filesystem::temp_directory_path() / ("wireplan-double-" + std::to_string(getpid()))).string();
+      std::filesystem::create_directories(read->dir);
+      at_end().own_dir = read->dir;
     }
     return read;
   }();
   at_end();
-  return m;
+  return *m;
 }
 
 Alive& alive() {
