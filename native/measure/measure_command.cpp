@@ -146,7 +146,12 @@ class Printer {
   std::string title_;
 };
 
-std::string rank_text(const MeasuredRun& run, int rank) { return std::to_string(rank) + " (" + plain_text(run.facts.hosts[static_cast<std::size_t>(rank)], 60) + ")"; }
+// With its host, where there are several.
+std::string rank_text(const MeasuredRun& run, int rank) {
+  const std::vector<std::string>& hosts = run.facts.hosts;
+  const bool is_one = std::all_of(hosts.begin(), hosts.end(), [&](const std::string& h) { return h == hosts.front(); });
+  return std::to_string(rank) + (is_one ? "" : " (" + plain_text(hosts[static_cast<std::size_t>(rank)], 60) + ")");
+}
 
 // Pairs that are slower than their wires, or than the others, at the largest size: one sentence each.
 std::vector<std::string> slow_pairs(const MeasuredRun& run, double tolerance) {
