@@ -21,7 +21,7 @@ std::string is_stated(const std::string& value) { return value.empty() ? "must n
 void define_topology_detect(CLI::App& topology, Options& options) {
   CLI::App* detect = topology.add_subcommand("detect", "this machine: what its driver and Linux say of its GPUs, links and NICs");
   DetectOptions& o = options.detect;
-  detect->add_option("-o", o.out, "also save the cluster document, which every command takes as CLUSTER")->check(is_stated, "")->type_name("FILE");
+  detect->add_option("-o,--output", o.out, "also save the cluster document, which every command takes as CLUSTER")->check(is_stated, "")->type_name("FILE");
   detect->add_option("--nccl-xml", o.nccl_xml, "NCCL's own file of this machine (NCCL_TOPO_DUMP_FILE), in place of what Linux says of the wiring")->check(is_stated, "")->type_name("FILE");
   detect->add_option("--sysfs", o.sysfs, "the folder to read in place of /sys, with ../proc beside it, as a container may have the host's")->check(is_stated, "")->type_name("DIR");
   detect->add_option("--gpu", options.import_gpu, "the GPU, an id of wireplan presets gpus; left out: as the driver says")->type_name("ID");
@@ -60,7 +60,7 @@ int run_topology_detect(const Options& options, const Presets& presets) {
   if (!cluster) return print_errors(dump ? in_file(o.nccl_xml, cluster.errors()) : cluster.errors(), options.json);
   Json document = write_cluster(cluster.value());
   if (!o.out.empty())
-    if (Errors errors = write_file("-o", o.out, dump_json(document)); !errors.empty()) return print_errors(errors, options.json);
+    if (Errors errors = write_file("--output", o.out, dump_json(document)); !errors.empty()) return print_errors(errors, options.json);
   return print_topology(std::move(document), options, presets);
 }
 
