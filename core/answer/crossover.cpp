@@ -17,10 +17,6 @@ constexpr double kSame = 1e-5;      // of a step: rounding, and steps of the sch
 constexpr double kWorthASwitch = 0.999;  // of the time of the sharding that was the fastest so far
 constexpr double kNotWorthIt = 0.01;  // differences that no one chooses by
 constexpr int kMostNics = 16;         // of a node that are worth proposing: as many as the largest presets have
-constexpr int kSteps = 24;  // half octaves between the slowest and the fastest
-
-double grid(int i) { return power(2, 0.5 * (i - kSteps / 2)); }
-
 bool is_data_parallel(GroupKind g) {
   return g == GroupKind::data || g == GroupKind::shard || g == GroupKind::replicate || g == GroupKind::expert_data || g == GroupKind::secondary;
 }
@@ -107,17 +103,17 @@ class Searcher {
     c.link = link_;
     for (std::size_t i = 0; i < alternatives_.size(); ++i) {
       const Alternative& a = alternatives_[i];
+      std::vector<Seconds> times;
+      for (int k = 0; k < kLinkSpeeds; ++k) times.push_back(time(i, link_speed(k)));
       const MemoryAnswer& memory = a.estimate.memory;
-      c.shardings.push_back({a.plan.parallel.data_sharding, a.label, memory.fits && memory.fits_host != 0, a.chosen, time(i, kSlowestLinks), time(i, 1), time(i, kFastestLinks)});
+      c.shardings.push_back({a.plan.parallel.data_sharding, a.label, memory.fits && memory.fits_host != 0, a.chosen, std::move(times)});
     }
-    on_grid_.assign(alternatives_.size(), {});
-    for (std::size_t i = 0; i < alternatives_.size(); ++i)
-      for (int k = 0; k <= kSteps; ++k) on_grid_[i].push_back(time(i, grid(k)));
     for (std::size_t more = 1; more < c.shardings.size(); ++more)
       for (std::size_t less = 0; less < more; ++less) c.pairs.push_back(pair(c, less, more));
     find_fastest(c);
     c.text = fastest_text(c);
-    c.basis = basis_text(steps_[own]);
+    c.bound_from = steps_[own].bound_from(link_.place);
+    c.basis = basis_text(c.bound_from);
     link_ = asked_link(plan_, cluster_, limits_, *asked_message(cost, place, false), place);
     c.exposed = exposed(own, limit);
     return c;
@@ -145,15 +141,15 @@ class Searcher {
     p.more = more;
     int sign = 0;
     double last = kSlowestLinks;
-    for (int i = 0; i <= kSteps; ++i) {
-      const Seconds a = on_grid_[less][static_cast<std::size_t>(i)], b = on_grid_[more][static_cast<std::size_t>(i)];
+    for (int i = 0; i < kLinkSpeeds; ++i) {
+      const Seconds a = c.shardings[less].times[static_cast<std::size_t>(i)], b = c.shardings[more].times[static_cast<std::size_t>(i)];
       const int here = faster(a, b);
       if (b.value > 0) p.largest_difference = std::max(p.largest_difference, std::fabs(a / b - 1));
       if (here != 0 && sign != 0 && here != sign) {
-        const double at = bisected(last, grid(i), true, [&](double x) { return (time(less, x) < time(more, x)) == (sign < 0); });
+        const double at = bisected(last, link_speed(i), true, [&](double x) { return (time(less, x) < time(more, x)) == (sign < 0); });
         p.crossings.push_back({need_at(at), here < 0 ? less : more});
       }
-      if (here != 0) sign = here, last = grid(i);
+      if (here != 0) sign = here, last = link_speed(i);
     }
     if (p.crossings.empty() && sign != 0) p.faster = static_cast<int>(sign < 0 ? less : more);
     p.text = pair_text(c, p);
@@ -216,13 +212,14 @@ class Searcher {
       return t.step.value > 0 ? t.exposed / t.step : 0;
     };
     e.now = share(1);
+    e.at_fastest = share(kFastestLinks);
     const std::string what = "Communication that shows is " + format_percent(e.now) + " of the step now. By " + (link_.place == LinkPlace::network ? "the NICs" : "links inside a node") + " alone it is at most " + format_percent(limit);
     if (share(kSlowestLinks) <= limit) {
       e.answer = ExposedAnswer::always;
       e.text = what + ", even if they were 64 times slower.";
-    } else if (share(kFastestLinks) > limit) {
+    } else if (e.at_fastest > limit) {
       e.answer = ExposedAnswer::never;
-      e.text = what + " at no speed within 64 × today's: at that it still is " + format_percent(share(kFastestLinks)) + ".";
+      e.text = what + " at no speed within 64 × today's: at that it still is " + format_percent(e.at_fastest) + ".";
     } else {
       e.answer = ExposedAnswer::from;
       e.need = need_at(bisected(kSlowestLinks, kFastestLinks, true, [&](double x) { return share(x) > limit; }));
@@ -231,13 +228,13 @@ class Searcher {
     return e;
   }
 
-  std::string basis_text(const StepOnLinks& own) const {
+  std::string basis_text(double bound) const {
     const std::string rate = format_rate(link_.rate);
     std::string text = link_.place == LinkPlace::network ? "Scaled: the NICs of every node alike, " + rate + " each way per NIC now (" + link_.name + ")"
                                                          : "Scaled: all links inside a node alike; speeds are those of " + link_.name + ", " + rate + " each way now" +
                                                                (link_.is_stated ? " as stated" : " by NCCL's planning rate") +
                                                                (link_.nominal.value > 0 && link_.nominal != link_.rate ? ", " + format_rate(link_.nominal) + " by its data sheet" : "");
-    if (const double bound = own.bound_from(link_.place); bound < kFastestLinks)
+    if (bound < kFastestLinks)
       text += ". From " + factor_text(bound) + " × today's speed on " + (link_.place == LinkPlace::network ? "copies to the NICs or the fabric's own limit bind instead" : "the number of channels that NCCL plans binds instead");
     return text + ". Held as they are: NCCL's choices, latencies, and what measurements say of calls of these sizes on today's links.";
   }
@@ -248,11 +245,12 @@ class Searcher {
   LinkLimits limits_;
   std::vector<Alternative> alternatives_;
   std::vector<StepOnLinks> steps_;
-  std::vector<std::vector<Seconds>> on_grid_;  // of each of these, at every factor of grid()
   AskedLink link_;
 };
 
 }  // namespace
+
+double link_speed(int i) { return power(2, 0.5 * (i - kLinkSpeeds / 2)); }
 
 Result<Crossover> crossover(const Plan& plan, const Constants& constants, std::optional<LinkPlace> place, double limit) {
   return Searcher(plan, constants).answer(place, limit);

@@ -12,6 +12,8 @@ namespace wireplan {
 
 // Factors on the bandwidth that are looked at, and how near to a sign change is near enough.
 inline constexpr double kSlowestLinks = 1.0 / 64, kFastestLinks = 64, kCrossingWidth = 1.01;
+inline constexpr int kLinkSpeeds = 25;  // half octaves from the slowest to the fastest
+double link_speed(int i);               // the i-th of them as a factor; that in the middle is 1
 inline constexpr double kDefaultExposed = 0.05;  // below 3 % the wiring keeps up, from 10 % on it does not (estimate.hpp)
 
 // A speed of the asked link.
@@ -26,7 +28,10 @@ struct ShardingTimes {
   DataSharding sharding{};
   std::string label;
   bool fits = false, chosen = false;
-  Seconds slowest, now, fastest;  // the step at kSlowestLinks, 1 and kFastestLinks
+  std::vector<Seconds> times;  // the step at each link_speed()
+  Seconds slowest() const { return times.front(); }
+  Seconds now() const { return times[kLinkSpeeds / 2]; }
+  Seconds fastest() const { return times.back(); }
 };
 
 // Two shardings, `less` before `more` in the order of the framework's list.
@@ -51,7 +56,7 @@ template <> inline constexpr std::array<std::string_view, 3> kNames<ExposedAnswe
 
 struct ExposedNeed {
   AskedLink link;  // of the message that shows most, data-parallel or not
-  double limit = kDefaultExposed, now = 0;  // shares of the step
+  double limit = kDefaultExposed, now = 0, at_fastest = 0;  // shares of the step: asked for, at 1, at kFastestLinks
   ExposedAnswer answer = ExposedAnswer::always;
   LinkNeed need;  // for `from`
   std::string text;
@@ -63,6 +68,7 @@ struct Crossover {
   std::vector<ShardingPair> pairs;
   std::vector<FastestRange> fastest;
   ExposedNeed exposed;
+  double bound_from = 0;    // factor from which on something else than the link binds in the plan itself, StepOnLinks::kNeverBound: nothing
   std::string text, basis;  // the ranges in a sentence; what was scaled and what was held
 };
 

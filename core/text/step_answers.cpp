@@ -121,20 +121,26 @@ Json link_json(const AskedLink& l) {
   put(j, "name", l.name);
   put(j, "bytes_per_s", l.rate);
   put_or_null(j, "nominal_bytes_per_s", l.nominal.value);
+  put(j, "stated", l.is_stated);
   put(j, "nics", l.nics > 0 ? Json(l.nics) : Json(nullptr));
   return j;
 }
 
 Json crossover_json(const Crossover& c) {
-  Json shardings = Json::array(), fastest = Json::array(), pairs = Json::array(), exposed;
+  Json shardings = Json::array(), fastest = Json::array(), pairs = Json::array(), factors = Json::array(), exposed;
+  for (int i = 0; i < kLinkSpeeds; ++i) factors.push_back(number(link_speed(i)));
   for (const ShardingTimes& s : c.shardings) {
     Json j;
     put(j, "sharding", name_of(s.sharding));
+    put(j, "label", s.label);
     put(j, "fits", s.fits);
     put(j, "chosen", s.chosen);
-    put(j, "time_s", s.now);
-    put(j, "time_slowest_s", s.slowest);
-    put(j, "time_fastest_s", s.fastest);
+    put(j, "time_s", s.now());
+    put(j, "time_slowest_s", s.slowest());
+    put(j, "time_fastest_s", s.fastest());
+    Json times = Json::array();
+    for (const Seconds t : s.times) times.push_back(number(t.value));
+    put(j, "times_s", std::move(times));
     shardings.push_back(std::move(j));
   }
   for (const FastestRange& r : c.fastest) {
@@ -164,6 +170,7 @@ Json crossover_json(const Crossover& c) {
   put(exposed, "link", link_json(c.exposed.link));
   put(exposed, "limit", c.exposed.limit);
   put(exposed, "now", c.exposed.now);
+  put(exposed, "at_fastest", c.exposed.at_fastest);
   put(exposed, "answer", name_of(c.exposed.answer));
   Json need = nullptr;
   if (c.exposed.answer == ExposedAnswer::from) need = Json::object(), put_need(need, c.exposed.need);
@@ -171,11 +178,12 @@ Json crossover_json(const Crossover& c) {
   put(exposed, "text", c.exposed.text);
   Json j;
   put(j, "link", link_json(c.link));
-  put(j, "factors", Json::array({number(kSlowestLinks), number(kFastestLinks)}));
+  put(j, "factors", std::move(factors));
   put(j, "shardings", std::move(shardings));
   put(j, "fastest", std::move(fastest));
   put(j, "pairs", std::move(pairs));
   put(j, "exposed", std::move(exposed));
+  put(j, "bound_from", c.bound_from < kFastestLinks ? number(c.bound_from) : Json(nullptr));
   put(j, "text", c.text);
   put(j, "basis", c.basis);
   return j;
@@ -189,7 +197,7 @@ void render_crossover(Sheet& sheet, const Crossover& c) {
   for (const ShardingTimes& s : c.shardings) {
     std::string remark = s.chosen ? "this plan" : "";
     if (!s.fits) remark += std::string(remark.empty() ? "" : ", ") + "does not fit";
-    table.rows.push_back({s.label, format_seconds(s.slowest), format_seconds(s.now), format_seconds(s.fastest), remark});
+    table.rows.push_back({s.label, format_seconds(s.slowest()), format_seconds(s.now()), format_seconds(s.fastest()), remark});
   }
   sheet.table(table);
   std::vector<std::string> pairs;

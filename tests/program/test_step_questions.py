@@ -79,6 +79,13 @@ def test_crossover(wireplan):
     assert crossover["link"]["place"] == "node" and crossover["link"]["bytes_per_s"] > 0
     chosen = [s for s in crossover["shardings"] if s["chosen"]]
     assert [s["sharding"] for s in chosen] == ["fsdp"] and chosen[0]["time_s"] == document["step"]["time_s"]["value"]
+    factors = crossover["factors"]
+    assert len(factors) == 25 and factors[0] == 1 / 64 and factors[12] == 1 and factors[24] == 64 and factors == sorted(factors)
+    for s in crossover["shardings"]:
+        assert [s["times_s"][i] for i in (0, 12, 24)] == [s["time_slowest_s"], s["time_s"], s["time_fastest_s"]] and len(s["times_s"]) == 25
+    assert [s["label"] for s in crossover["shardings"]] == ["DDP", "ZeRO-1", "ZeRO-2", "FSDP", "HSDP 2 × 2"]
+    assert crossover["link"]["stated"] is False and crossover["bound_from"] is None
+    assert 0 < crossover["exposed"]["at_fastest"] < crossover["exposed"]["now"]
     assert {r["sharding"] for r in crossover["fastest"]} <= {s["sharding"] for s in crossover["shardings"] if s["fits"]}
     assert crossover["fastest"][0]["from"] is None
     assert ("ddp", "fsdp") in [(p["less"], p["more"]) for p in crossover["pairs"]]

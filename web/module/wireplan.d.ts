@@ -148,13 +148,17 @@ export interface AskedLink {
 
 export interface Crossover {
   link: AskedLink;
-  factors: [slowest: number, fastest: number];
-  shardings: { sharding: string; fits: boolean; chosen: boolean; time_s: number; time_slowest_s: number; time_fastest_s: number }[];
+  /** Half octaves from 1/64 to 64 times today's speed; in the middle 1. */
+  factors: number[];
+  /** `times_s`: the step at each of the factors. */
+  shardings: { sharding: string; label: string; fits: boolean; chosen: boolean; time_s: number; time_slowest_s: number; time_fastest_s: number; times_s: number[] }[];
   /** The fastest of those that fit; `from` null: from the slowest links on. */
   fastest: { sharding: string; from: LinkNeed | null }[];
   /** Without crossings `faster` is faster all along, null: neither. */
   pairs: { less: string; more: string; crossings: (LinkNeed & { faster_above: string })[]; faster: string | null; largest_difference: number; text: string }[];
-  exposed: { link: AskedLink; limit: number; now: number; answer: "always" | "from" | "never"; from: LinkNeed | null; text: string };
+  exposed: { link: AskedLink; limit: number; now: number; at_fastest: number; answer: "always" | "from" | "never"; from: LinkNeed | null; text: string };
+  /** The factor from which on the plan waits for something else than these links. */
+  bound_from: number | null;
   text: string;
   basis: string;
 }

@@ -64,9 +64,10 @@ TEST_CASE("as they are the times are those of the estimates, slower links slower
     const std::vector<Alternative> all = sharding_alternatives(*plan, constants());
     REQUIRE(all.size() == c.shardings.size());
     for (std::size_t k = 0; k < all.size(); ++k) {
-      CHECK(c.shardings[k].now == all[k].estimate.step.time.value);
-      CHECK(c.shardings[k].slowest >= c.shardings[k].now);
-      CHECK(c.shardings[k].now >= c.shardings[k].fastest);
+      const std::vector<Seconds>& times = c.shardings[k].times;
+      REQUIRE(times.size() == static_cast<std::size_t>(kLinkSpeeds));
+      CHECK(c.shardings[k].now() == all[k].estimate.step.time.value);
+      for (std::size_t at = 1; at < times.size(); ++at) CHECK(times[at].value <= times[at - 1].value * (1 + 1e-9));
     }
     for (const FastestRange& r : c.fastest) CHECK(c.shardings[r.sharding].fits);
     CHECK(c.link.rate.value > 0);
@@ -75,6 +76,18 @@ TEST_CASE("as they are the times are those of the estimates, slower links slower
     ++seen;
   }
   CHECK(seen > 25);
+}
+
+TEST_CASE("the speeds that are looked at: half octaves from 1/64 to 64, today's in the middle") {
+  CHECK(link_speed(0) == kSlowestLinks);
+  CHECK(link_speed(kLinkSpeeds / 2) == 1);
+  CHECK(link_speed(kLinkSpeeds - 1) == kFastestLinks);
+  for (int i = 2; i < kLinkSpeeds; ++i) CHECK(std::fabs(link_speed(i) / link_speed(i - 2) - 2) < 1e-14);
+  // Each time is the step on links of that speed, and the crossings lie between the speeds where the order changes.
+  const Plan plan = scenario("story", {{"cluster.node", "rtx-4090-8x"}, {"cluster.gpus_per_node", "4"}});
+  const Crossover c = crossover(plan, constants()).value();
+  for (const ShardingTimes& s : c.shardings)
+    for (const int i : {0, 7, 19}) CHECK(s.times[static_cast<std::size_t>(i)] == step_on(with_sharding(plan, s.sharding), c.link.place, link_speed(i)));
 }
 
 TEST_CASE("the speed needed for a share of exposed communication: at it the share holds, below it does not") {
@@ -89,6 +102,8 @@ TEST_CASE("the speed needed for a share of exposed communication: at it the shar
     const auto share = [&](double factor) { const StepOnLinks::Times t = step.at(e.link.place, factor); return t.exposed / t.step; };
     CHECK(share(e.need.factor * 1.011) <= limit);
     CHECK(share(e.need.factor / 1.011) > limit);
+    CHECK(e.now == share(1));
+    CHECK(e.at_fastest == share(kFastestLinks));
     CHECK(e.need.factor > last);  // less may show: faster links
     last = e.need.factor;
   }
