@@ -90,7 +90,7 @@ void begin_page(App& a) {
 
 void pass_on(const Request& request) {
   if (request.kind == Request::Kind::edit_text) platform::say_edit_text(request.path, request.rect, request.value);
-  if (request.kind == Request::Kind::paste) platform::say_paste();
+  if (request.kind == Request::Kind::ask) platform::say_ask(request.path);
   if (request.kind == Request::Kind::pick) platform::say_pick(request.path, request.rect);
 }
 

@@ -23,7 +23,7 @@ void restore();
 void say_changed();
 void say_edit_text(const std::string& path, Rect rect, const std::string& value);
 void say_pick(const std::string& path, Rect rect);
-void say_paste();
+void say_ask(const std::string& dialog);
 void show_cursor(bool is_hand);
 
 }  // namespace wireplan::platform

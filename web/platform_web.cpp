@@ -18,8 +18,8 @@ EM_JS(void, js_edit_text, (const char* path, float x, float y, float w, float h,
 EM_JS(void, js_pick, (const char* path, float x, float y, float w, float h), {
   if (Module["pick"]) Module["pick"](UTF8ToString(path), x, y, w, h);
 });
-EM_JS(void, js_paste, (), {
-  if (Module["paste"]) Module["paste"]();
+EM_JS(void, js_ask, (const char* dialog), {
+  if (Module["ask"]) Module["ask"](UTF8ToString(dialog));
 });
 EM_JS(void, js_cursor, (int hand), { Module["canvas"].style.cursor = hand ? "pointer" : "default"; });
 EM_JS(int, is_whole_screen, (int w, int h), { return w == screen.width && h == screen.height ? 1 : 0; });
@@ -109,7 +109,7 @@ void say_changed() { js_changed(); }
 void say_edit_text(const std::string& path, Rect r, const std::string& value) {
   js_edit_text(path.c_str(), r.x, r.y, r.w, r.h, value.c_str());
 }
-void say_paste() { js_paste(); }
+void say_ask(const std::string& dialog) { js_ask(dialog.c_str()); }
 void say_pick(const std::string& path, Rect r) { js_pick(path.c_str(), r.x, r.y, r.w, r.h); }
 
 void show_cursor(bool is_hand) {

@@ -33,9 +33,9 @@ struct KeyedRect {
   Rect rect;
 };
 
-// Text is typed and pasted in real inputs, which the page around the canvas puts over a rectangle.
+// Text is typed in real inputs, which the page around the canvas puts over a rectangle; `ask`: for a dialog of the page, by its name.
 struct Request {
-  enum class Kind : unsigned char { none, edit_text, pick, paste } kind = Kind::none;
+  enum class Kind : unsigned char { none, edit_text, pick, ask } kind = Kind::none;
   std::string path;
   Rect rect;
   std::string value;

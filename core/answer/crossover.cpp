@@ -219,7 +219,8 @@ class Searcher {
       e.text = what + ", even if they were 64 times slower.";
     } else if (e.at_fastest > limit) {
       e.answer = ExposedAnswer::never;
-      e.text = what + " at no speed within 64 × today's: at that it still is " + format_percent(e.at_fastest) + ".";
+      const std::string still = format_percent(e.at_fastest);
+      e.text = what + " at no speed within 64 × today's: at that it still is " + (still == format_percent(limit) ? "a little more" : still) + ".";
     } else {
       e.answer = ExposedAnswer::from;
       e.need = need_at(bisected(kSlowestLinks, kFastestLinks, true, [&](double x) { return share(x) > limit; }));

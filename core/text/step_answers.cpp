@@ -122,6 +122,7 @@ Json link_json(const AskedLink& l) {
   put(j, "bytes_per_s", l.rate);
   put_or_null(j, "nominal_bytes_per_s", l.nominal.value);
   put(j, "stated", l.is_stated);
+  put(j, "has_classes", l.has_classes);
   put(j, "nics", l.nics > 0 ? Json(l.nics) : Json(nullptr));
   return j;
 }

@@ -198,7 +198,28 @@ TEST_CASE("the paste button asks the frame for its dialog") {
   page_at(1440, 2400);
   said() = {};
   REQUIRE(press_on("in.paste"));
-  CHECK(said().pastes == 1);
+  CHECK(said().asked == "paste");
+}
+
+TEST_CASE("other links and the errors are asked of the frame: at the curve of more GPUs, and below an estimate's value") {
+  for (const int width : {1440, 390}) {
+    App& page = page_at(width, width < 720 ? 5000 : 2400);
+    draw_until_still();
+    said() = {};
+    REQUIRE(press_on("links.ask"));
+    CHECK(said().asked == "links");
+    if (width < 720) CHECK(rect_of(page, "links.ask").h >= 44);
+  }
+  App& page = page_at(1440, 2400);
+  page_view("explain", "memory.states.parameters");  // a count has no error
+  draw_until_still();
+  CHECK(!is_drawn(page, "accuracy.ask"));
+  page_view("explain", "step.time_s");
+  draw_until_still();
+  said() = {};
+  REQUIRE(press_on("accuracy.ask"));
+  CHECK(said().asked == "accuracy");
+  page_view("explain", "");
 }
 
 TEST_CASE("without peer access host memory is drawn") {

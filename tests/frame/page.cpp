@@ -100,7 +100,7 @@ void request_frame() { test::said().wants_frame = true; }
 void restore() {}
 void say_changed() { ++test::said().changes; }
 void say_edit_text(const std::string& path, Rect, const std::string&) { test::said().edit_text = path; }
-void say_paste() { ++test::said().pastes; }
+void say_ask(const std::string& dialog) { test::said().asked = dialog; }
 void say_pick(const std::string& path, Rect) { test::said().pick = path; }
 void show_cursor(bool) {}
 

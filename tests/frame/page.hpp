@@ -11,9 +11,9 @@ namespace wireplan::test {
 
 // What the page said to the frame around it, and whether it wants another frame.
 struct Said {
-  int changes = 0, pastes = 0;
+  int changes = 0;
   bool wants_frame = false;
-  std::string edit_text, pick;
+  std::string edit_text, pick, asked;
 };
 Said& said();
 

@@ -6,13 +6,15 @@ import brotli
 # and since the time of a call follows NCCL's own choice: its search and cost model with the constants of three releases (39 kB).
 # The step on its time line, what the GPU waits for and the curve of more GPUs added 17 kB: panels, streams, scaling, words of two languages.
 # Until it is met again this keeps it from growing.
+# What comes when it is asked for: the module, readers of pasted texts, NCCL's decisions, other links, the table of errors.
+LATER = ("wireplan.mjs", "paste.mjs", "nccl.mjs", "aside.mjs", "links.mjs", "links_chart.mjs", "accuracy.mjs")
 FIRST_VISIT = 557_000
 SHELL = 40_000
 
 
 def sizes(site):
-    """Compressed bytes of everything a first visit of index.html loads. What reads pasted texts, and what asks about NCCL, comes when it is wanted."""
-    names = ["index.html", "page.css", "app.mjs", "app.wasm", *sorted(p.name for p in site.glob("*.mjs") if p.name not in ("app.mjs", "wireplan.mjs", "paste.mjs", "nccl.mjs"))]
+    """Compressed bytes of everything a first visit of index.html loads."""
+    names = ["index.html", "page.css", "app.mjs", "app.wasm", *sorted(p.name for p in site.glob("*.mjs") if p.name not in ("app.mjs", *LATER))]
     return {name: len(brotli.compress((site / name).read_bytes())) for name in names}
 
 

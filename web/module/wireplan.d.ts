@@ -143,6 +143,10 @@ export interface AskedLink {
   name: string;
   bytes_per_s: number;
   nominal_bytes_per_s: number | null;
+  /** By the user; else the rate is NCCL's planning rate. */
+  stated: boolean;
+  /** Whether there are names for kinds of such links at other speeds. */
+  has_classes: boolean;
   nics: number | null;
 }
 

@@ -123,6 +123,10 @@ Edit draw_explanation(Ui& ui, const AppState& state, const Rect& area) {
   claim_tag(ui, c.right, c.y + 18, name_of(e.kind));
   c.y += 36;
   if (e.has_band) draw_band(c, e);
+  if (e.kind == Claim::estimate) {
+    if (text_link(ui, "accuracy.ask", c.x, c.y + 8, ui.word("accuracy.ask"), label_style(ui), c.width())) ui.request = {Request::Kind::ask, "accuracy", {}, {}};
+    c.y += 22;
+  }
   c.rule();
   c.heading("explain.formula");
   draw_formula(c, e);

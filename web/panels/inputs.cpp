@@ -181,7 +181,7 @@ Edit draw_model_facts(Column& c, const AppState& state) {
 // Opens the dialog that reads a machine's own outputs; below it what is known of this one by measurements.
 void draw_paste(Column& c, const AppState& state) {
   Ui& ui = c.ui;
-  if (text_button(ui, "in.paste", {c.x, c.y + 2, c.width(), kRowHeight}, ui.word("in.paste"))) ui.request = {Request::Kind::paste, {}, {}, {}};
+  if (text_button(ui, "in.paste", {c.x, c.y + 2, c.width(), kRowHeight}, ui.word("in.paste"))) ui.request = {Request::Kind::ask, "paste", {}, {}};
   c.y += kRowPitch + 4;
   const std::optional<Profile>& profile = state.answer.plan.cluster.profile;
   if (!profile) return;

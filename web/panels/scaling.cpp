@@ -11,7 +11,7 @@ namespace wireplan {
 
 namespace {
 
-constexpr float kHead = 62, kPlot = 120, kTicks = 20, kText = 52;
+constexpr float kHead = 62, kPlot = 120, kTicks = 20, kText = 52, kTouch = 44;
 
 struct Plot {
   Ui& ui;
@@ -43,11 +43,19 @@ void draw_scales(const Plot& p, const Scaling& s) {
 
 }  // namespace
 
-float scaling_height(bool) { return kHead + kPlot + kTicks + kText + 8; }
+float scaling_height(bool narrow) { return kHead + kPlot + kTicks + kText + 8 + (narrow ? kTouch + 8 : 0); }
 
 Edit draw_scaling(Ui& ui, const AppState& state, const Rect& area) {
   const Rect inner = area.inset(area.w < 420 ? 16 : 20, 0);
-  text(ui, inner.x, area.y + 22, ui.word("scaling.title"), title_style(ui), Align::left, inner.w);
+  // Beside the title, or below everything where fingers need the width.
+  const std::string_view links = ui.word("links.ask");
+  Rect ask{inner.x, area.bottom() - kTouch - 8, inner.w, kTouch};
+  if (!ui.touch) {
+    const float width = text_width(ui, links, label_style(ui)) + 20;
+    ask = {inner.right() - width, area.y + 10, width, 24};
+  }
+  if (text_button(ui, "links.ask", ask, links)) ui.request = {Request::Kind::ask, "links", {}, {}};
+  text(ui, inner.x, area.y + 22, ui.word("scaling.title"), title_style(ui), Align::left, (ui.touch ? inner.right() : ask.x - 8) - inner.x);
   text(ui, inner.x, area.y + 42, ui.word("scaling.sub"), label_style(ui), Align::left, inner.w);
   if (!state.answer.scaling) return {};
   const Scaling& s = *state.answer.scaling;

@@ -32,6 +32,7 @@ export function showExplanation(dialog, explanation, label, memory, open) {
     element("h2", { id: "explain-name" }, label || explanation.key),
     element("p", { class: "value" }, `${quantity(result, unit, memory)} `, element("span", { class: "tag" }, `${SIGNS[kind] ?? ""} ${text(`claim.${kind}`, kind)}`)),
     ...(band ? [element("p", {}, `${quantity(band.low, unit, memory)} … ${quantity(band.high, unit, memory)}`)] : []),
+    kind === "estimate" ? element("button", { type: "button", "data-do": "accuracy" }, text("accuracy.ask", "")) : "",
     element("h3", {}, text("explain.formula", "Formula")),
     element("pre", {}, `${symbol} = ${formula}`),
     element("h3", {}, text("explain.where", "Where")),

@@ -57,6 +57,7 @@ function show() {
   for (const button of $$('[data-do="redo"]')) button.disabled = !state.can_redo;
   for (const button of $$('[data-do="nccl"]')) button.setAttribute("aria-pressed", String(state.nccl_shown));
   askNccl(state.nccl);
+  for (const aside of Object.values(asides)) aside.follow?.(state);
   const summary = $("#summary");
   if (summary) set(summary, state.summary ?? "");
   canvas.setAttribute("aria-label", `${word("drawn", "The plan, drawn. The form and the table hold the same numbers.")} ${sentence(state.answer)}`);
@@ -110,6 +111,13 @@ async function dropped(event) {
   if (app && files.length) await paste(await Promise.all(files.map((file) => file.slice(0, 4_000_001).text())));
 }
 
+// Answers that few ask for: each a dialog of its own file.
+const asides = {};
+async function openAside(name) {
+  asides[name] ??= await import(`./${name}.mjs`);
+  asides[name].open(app, state);
+}
+
 // What NCCL decides comes from the module, when a reader first asks for it.
 let asked = "";
 async function askNccl(request) {
@@ -145,6 +153,8 @@ const ACTIONS = {
   },
   done: () => form.close(),
   paste: () => paste(),
+  links: () => openAside("links"),
+  accuracy: () => openAside("accuracy"),
   nccl: () => app.view("wires", state.nccl_shown ? "load" : "nccl"),
 };
 
@@ -202,7 +212,7 @@ const hooks = {
   editText(path, x, y, width, height, value) {
     editText(stage, { x, y, width, height, value, label: path }, (text) => edit(path, text));
   },
-  paste: () => paste(),
+  ask: (dialog) => ACTIONS[dialog](),
   pick(path, x, y, width, height) {
     const field = app.form().find((one) => one.path === path);
     if (!field) return;
@@ -256,7 +266,7 @@ async function start() {
   }
   if (!embedded) slimOnScroll($("#answer"), $("#slim"));
   show();
-  for (const part of $$('.tools, #thumb, [data-do="nccl"]')) part.hidden = false;
+  for (const part of $$('.tools, #thumb, #results > button')) part.hidden = false;
   root.dataset.wireplan = "ready";
 }
 

@@ -1,0 +1,45 @@
+// What the dialogs share that come when they are asked for: their look, their words, and the way in and out.
+import { element } from "./dom.mjs";
+import { word } from "./words.mjs";
+
+let styled = null;
+const style = () =>
+  (styled ??= new Promise((done) => {
+    const sheet = element("link", { rel: "stylesheet", href: "asides.css", onload: done, onerror: done });
+    document.head.append(sheet);
+  }));
+
+// say("key", "English with {n}", {n: 4}); what is not English stands in NAME.<language>.json.
+const known = new Map();
+export async function phrases(name, language) {
+  const file = `${name}.${language}.json`;
+  if (language !== "en" && !known.has(file)) known.set(file, await (await fetch(file)).json());
+  const words = known.get(file) ?? {};
+  return (key, english, values = {}) => (words[key] ?? english).replace(/\{(\w+)\}/g, (whole, of) => values[of] ?? whole);
+}
+
+// A dialog with a title, a way out, and a body to fill. It is made once.
+export function makeAside(id) {
+  const title = element("h2", { id: `${id}-title` });
+  const close = element("button", { type: "button", class: "icon close", onclick: () => box.close() }, "×");
+  const body = element("div", { class: "body", "aria-live": "polite" });
+  const box = element("dialog", { id, class: "aside", "aria-labelledby": title.id }, close, title, body);
+  document.body.append(box);
+  return {
+    box,
+    body,
+    name(text) {
+      title.textContent = text;
+      close.setAttribute("aria-label", word("close", "Close"));
+    },
+    async show() {
+      await style();
+      if (!box.open) box.showModal();
+    },
+  };
+}
+
+// Wide tables scroll in their own box, by keyboard too.
+export const scrolling = (label, table) => element("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": label }, table);
+
+export const wrong = (text) => element("p", { class: "notice", role: "alert" }, text);
