@@ -1,10 +1,10 @@
 // Fits the constants of a step's time on published runs, all of them and with each source left out:
 //
 //   wireplan_fit_step RUNS.jsonl [--leave-one-out] [--only name,name...] [--without id,id...] [--markdown] [--directions]
-//                     [--worst N]
+//                     [--worst N] [--errors FILE]
 //
 // --only fits these constants and keeps the others, --without predicts rows whose ids begin so without fitting them, --directions says
-// what each source alone would ask of the constants.
+// what each source alone would ask of the constants, --errors writes the error of every row as JSON.
 // stdout: assets/measurements/efficiency.json with the fitted constants, to three digits; its source and date are left as they are.
 // stderr: the errors by source, what decides each constant, which constants in the file stay as they are.
 #include <algorithm>
@@ -26,7 +26,7 @@ namespace {
 using namespace wireplan;
 
 struct Options {
-  std::string runs, only, without;
+  std::string runs, only, without, errors;
   bool leave_one_out = false, markdown = false, directions = false;
   std::size_t worst = 0;
 };
@@ -39,7 +39,7 @@ int fail(const std::string& text) {
 std::string read_options(int argc, char** argv, Options& options) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
-    const bool wants_value = word == "--only" || word == "--without" || word == "--worst";
+    const bool wants_value = word == "--only" || word == "--without" || word == "--worst" || word == "--errors";
     if (wants_value && i + 1 == argc) return std::string(word) + " needs a value";
     if (word == "--leave-one-out")
       options.leave_one_out = true;
@@ -51,6 +51,8 @@ std::string read_options(int argc, char** argv, Options& options) {
       options.only = argv[++i];
     else if (word == "--without")
       options.without = argv[++i];
+    else if (word == "--errors")
+      options.errors = argv[++i];
     else if (word == "--worst")
       options.worst = static_cast<std::size_t>(std::strtoul(argv[++i], nullptr, 10));
     else if (word.starts_with("--") || !options.runs.empty())
@@ -149,6 +151,12 @@ int main(int argc, char** argv) {
   if (options.directions) std::fprintf(stderr, "\n%s", directions_table(rows, problem, fit).c_str());
   if (options.worst > 0) std::fprintf(stderr, "\n%s", worst_rows(rows, errors, options.worst).c_str());
   if (options.markdown) std::fprintf(stderr, "\n%s", source_markdown(rows, errors).c_str());
+
+  if (!options.errors.empty()) {
+    std::ofstream out(options.errors);
+    out << dump_json(errors_json(rows, errors));
+    if (!out.flush()) return fail("cannot write " + options.errors);
+  }
 
   std::fputs(dump_json(write_step_constants(document.value(), rows.constants_at(fit.x), constants)).c_str(), stdout);
   return std::ferror(stdout) ? 2 : 0;

@@ -61,25 +61,52 @@ double median_of_sources(const StepRows& rows, const std::vector<double>& residu
 }
 
 // Of groups that differ in layout only. Spearman: of groups of three runs and more, where it is defined.
-void append_ranking(std::string& out, const char* what, const StepRows& rows, const std::vector<double>& residuals) {
-  const std::vector<RankingGroup> groups = rows.ranking(residuals);
-  if (groups.empty()) return;
-  double regret = 0, worst = 0, good = 0, correlation = 0;
+struct Ranking {
+  std::size_t groups = 0, ordered = 0;  // all, those with a Spearman
+  double regret = 0, worst = 0, good = 0, mean = 0, median = 0;
+};
+
+Ranking ranking_of(const StepRows& rows, const std::vector<double>& residuals) {
+  Ranking r;
   std::vector<double> correlations;
-  for (const RankingGroup& g : groups) {
-    regret += g.regret;
-    worst = std::max(worst, g.regret);
-    good += g.regret <= 0.02 ? 1 : 0;
+  for (const RankingGroup& g : rows.ranking(residuals)) {
+    ++r.groups;
+    r.regret += g.regret;
+    r.worst = std::max(r.worst, g.regret);
+    r.good += g.regret <= 0.02 ? 1 : 0;
     if (g.runs < 3 || !g.spearman) continue;
     correlations.push_back(*g.spearman);
-    correlation += *g.spearman;
+    r.mean += *g.spearman;
   }
-  const double n = static_cast<double>(groups.size()), ordered = static_cast<double>(correlations.size());
+  r.ordered = correlations.size();
+  const double n = std::max(1.0, static_cast<double>(r.groups));
+  r.regret /= n;
+  r.good /= n;
+  r.mean /= std::max(1.0, static_cast<double>(r.ordered));
+  r.median = quantile(correlations, 0.5);
+  return r;
+}
+
+void append_ranking(std::string& out, const char* what, const StepRows& rows, const std::vector<double>& residuals) {
+  const Ranking r = ranking_of(rows, residuals);
+  if (r.groups == 0) return;
   append(out,
          "ranking, %-8s %zu groups, mean regret %.2f %%, worst %.1f %%, within 2 %%: %.0f %%; Spearman of %zu groups: "
          "mean %.2f, median %.2f\n",
-         what, groups.size(), 100 * regret / n, 100 * worst, 100 * good / n, correlations.size(),
-         ordered > 0 ? correlation / ordered : 0, quantile(correlations, 0.5));
+         what, r.groups, 100 * r.regret, 100 * r.worst, 100 * r.good, r.ordered, r.mean, r.median);
+}
+
+Json ranking_json(const StepRows& rows, const std::vector<double>& residuals) {
+  const Ranking r = ranking_of(rows, residuals);
+  Json j;
+  put(j, "groups", static_cast<double>(r.groups));
+  put(j, "mean_regret", number(r.regret));
+  put(j, "worst_regret", number(r.worst));
+  put(j, "within_2_percent", number(r.good));
+  put(j, "spearman_groups", static_cast<double>(r.ordered));
+  put(j, "mean_spearman", number(r.mean));
+  put(j, "median_spearman", number(r.median));
+  return j;
 }
 
 }  // namespace
@@ -109,6 +136,23 @@ std::string source_table(const StepRows& rows, const StepErrors& errors) {
   append_ranking(out, "fitted", rows, errors.fitted);
   if (has_left_out) append_ranking(out, "left out", rows, errors.left_out);
   return out;
+}
+
+Json errors_json(const StepRows& rows, const StepErrors& errors) {
+  const bool has_left_out = !errors.left_out.empty();
+  Json list = Json::array(), ranking, document;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    Json row;
+    put(row, "id", rows.id_of(i));
+    put(row, "as_shipped", number(exponential(errors.before[i]) - 1));
+    if (has_left_out) put(row, "left_out", number(exponential(errors.left_out[i]) - 1));
+    list.push_back(std::move(row));
+  }
+  put(ranking, "as_shipped", ranking_json(rows, errors.before));
+  if (has_left_out) put(ranking, "left_out", ranking_json(rows, errors.left_out));
+  put(document, "rows", std::move(list));
+  put(document, "ranking", std::move(ranking));
+  return document;
 }
 
 std::string source_markdown(const StepRows& rows, const StepErrors& errors) {

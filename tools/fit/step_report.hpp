@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/text/json.hpp"
 #include "tools/fit/step_rows.hpp"
 
 namespace wireplan {
@@ -25,6 +26,9 @@ std::string source_markdown(const StepRows& rows, const StepErrors& errors);
 // Of each constant: prior, value before and after, how well it is known against its prior, how much the time depends on it, which
 // sources decide it. One that no row decides is marked.
 std::string constants_table(const StepRows& rows, const LeastSquares& problem, const LeastSquaresFit& fit);
+
+// {"rows": [{"id", "as_shipped", "left_out"}], "ranking"}: predicted / measured - 1 of the seconds of each row, and how well layouts are ordered.
+Json errors_json(const StepRows& rows, const StepErrors& errors);
 
 // Of each source, worst first: what it reaches when it is fitted alone, and the constants that alone would take most of its error
 // away, with the change it asks of them (at most a factor of 10). What no constant takes away is missing in the form of the model.

@@ -23,7 +23,7 @@ export function makeAside(id) {
   const title = element("h2", { id: `${id}-title` });
   const close = element("button", { type: "button", class: "icon close", onclick: () => box.close() }, "×");
   const body = element("div", { class: "body", "aria-live": "polite" });
-  const box = element("dialog", { id, class: "aside", "aria-labelledby": title.id }, close, title, body);
+  const box = element("dialog", { id, class: "aside", "aria-labelledby": title.id }, element("div", { class: "top" }, title, close), body);
   document.body.append(box);
   return {
     box,
