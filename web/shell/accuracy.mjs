@@ -16,7 +16,7 @@ const signed = (share) => `${share > 0 ? "+" : share < 0 ? "−" : ""}${percent(
 const counted = (n) => n.toLocaleString("en");
 
 const cell = (words, value, more) => element("td", { "data-value": value ?? null, class: "num" }, words, ...(more ? [more] : []));
-const worstOf = ({ worst, worst_id: id }, words) => cell(`${words(worst)} `, worst, element("code", {}, id));
+const worstOf = ({ worst, worst_id: id }, words) => cell(worst ? `${words(worst)} ` : words(worst), worst, worst && element("code", {}, id));
 const head = (words, isNumber) => element(words ? "th" : "td", { scope: words ? "col" : null, class: isNumber ? "num" : null }, words);
 const table = (caption, heads, rows) =>
   scrolling(caption, element("table", {}, element("caption", { class: "vh" }, caption), element("thead", {}, element("tr", {}, ...heads.map((h, i) => head(h, i > 0)))), element("tbody", {}, ...rows)));

@@ -18,11 +18,11 @@ export async function phrases(name, language) {
   return (key, english, values = {}) => (words[key] ?? english).replace(/\{(\w+)\}/g, (whole, of) => values[of] ?? whole);
 }
 
-// A dialog with a title, a way out, and a body to fill. It is made once.
-export function makeAside(id) {
+// A dialog with a title, a way out, and a body to fill, which screen readers are told of where it is short. It is made once.
+export function makeAside(id, live = null) {
   const title = element("h2", { id: `${id}-title` });
   const close = element("button", { type: "button", class: "icon close", onclick: () => box.close() }, "×");
-  const body = element("div", { class: "body", "aria-live": "polite" });
+  const body = element("div", { class: "body", "aria-live": live });
   const box = element("dialog", { id, class: "aside", "aria-labelledby": title.id }, element("div", { class: "top" }, title, close), body);
   document.body.append(box);
   return {

@@ -147,7 +147,7 @@ async function answer(state) {
 
 export async function open(app, state) {
   page = app;
-  aside ??= makeAside("links");
+  aside ??= makeAside("links", "polite");
   aside.name(text("links.ask", "What would faster links bring?"));
   await aside.show();
   await answer(state);
