@@ -28,7 +28,8 @@ void follow(Adopted& adopted, Json& part, const std::string& section, const char
 
 // Splits that divide the GPUs, as near to those of before as that allows; data takes the rest, the batch what data shares evenly.
 void follow_cluster(Adopted& adopted, Json& document, const Plan& before, Count gpus, Count per_node) {
-  Json &parallel = object_at(document, "parallel"), &training = object_at(document, "training");
+  object_at(document, "training");  // both there before either is held: a new key moves its neighbours
+  Json &parallel = object_at(document, "parallel"), &training = document["training"];
   for (const char* key : {"data", "placement", "shard_group"}) parallel.erase(key);
   const Parallel& p = before.parallel;
   const Count tensor = std::gcd(p.tensor, per_node), pipeline = std::gcd(p.pipeline, gpus / tensor),

@@ -194,6 +194,22 @@ TEST_CASE("measurements are drawn and decide") {
   CHECK(page.state.answer.chart.measured.empty());
 }
 
+TEST_CASE("a machine of one's own takes the place of one that was measured") {
+  App& page = page_at(1440, 3200);
+  const std::string machine = topology(page, "tests/data/topologies/topo-01.txt");
+  const Result<ImportedMeasurements> log = import_nccl_tests(testing::file_text("tests/data/nccl_tests/all_gather_2.10.txt"));
+  REQUIRE(log);
+  REQUIRE(page_open("#v=1&m=mistral-7b-v0.1&c=dgx-a100-40gb&ds=fsdp"));  // a document without "training"
+  CHECK(adopt_now("profile", dump_json_compact(write_profile(log.value().profile)))["changed"] == true);
+  draw_until_still();
+  const Json said = adopt_now("cluster", machine);
+  CHECK(said["changed"] == true);
+  draw_until_still();
+  CHECK(page.state.errors.empty());
+  CHECK(page.state.answer.plan.cluster.gpus_per_node == 8);
+  for (int i = 0; i < 3; ++i) page_undo();
+}
+
 TEST_CASE("the paste button asks the frame for its dialog") {
   page_at(1440, 2400);
   said() = {};

@@ -6,7 +6,9 @@ import re
 import subprocess
 
 import pytest
+from conftest import CHROMIUM
 from test_access import violations
+from test_paste import LOG, MATRIX, drop
 
 PAIRS = "#v=1&m=mistral-7b-v0.1&c=a100-80gb-pcie-4x-pairs&ds=fsdp"
 PHONE = dict(width=390, height=844, has_touch=True, is_mobile=True, device_scale_factor=2)
@@ -144,6 +146,30 @@ def test_it_follows_the_plan_and_never_answers_for_another(visit):
     rows = [row for row in shown(page) if row[2]]
     assert [row[0] for row in rows] == ["ddp"] and "does not fit" in rows[0][3]
     assert rows[0][1][2] == page.value("step.time_s")
+
+
+def test_a_machine_and_measurements_of_ones_own_count(visit):
+    page = visit("#v=1&m=mistral-7b-v0.1&c=dgx-a100-40gb&ds=fsdp")
+    page.settle()
+    for name, given in (("log.txt", LOG), ("topo.txt", MATRIX)):
+        drop(page, (name, given))
+        page.page.keyboard.press("Escape")
+        page.settle()
+        opened(page)
+        assert [row[1][2] for row in shown(page) if row[2]] == [page.value("step.time_s")]
+        page.page.keyboard.press("Escape")
+
+
+def test_without_pictures_it_stands_beside_the_table(visit, chromium):
+    plain = chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu", "--disable-3d-apis"])
+    try:
+        page = visit(PAIRS, instance=plain)
+        visit.complaints[:] = [c for c in visit.complaints if "WebGL" not in c]
+        page.page.locator("#results [data-do=links]").click()
+        answered(page)
+        assert [row[1][2] for row in shown(page) if row[2]] == [page.value("step.time_s")]
+    finally:
+        plain.close()
 
 
 def test_by_keyboard(visit):
