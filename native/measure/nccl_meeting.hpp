@@ -1,6 +1,6 @@
 // How the processes of a run find each other and exchange texts: TCP to process 0, which listens on the master's address only.
 //
-// Frames: 4 bytes of length, 1 of kind, the text. A connection begins with a token that all processes of a run derive from what started
+// A connection begins with a token that all processes of a run derive from what started
 // them (WIREPLAN_TOKEN, where it is set: a secret); whoever says something else is sent away. The token tells runs apart; without
 // WIREPLAN_TOKEN it is no protection against somebody on the same network who means harm.
 #pragma once

@@ -1,46 +1,14 @@
 #include "native/measure/nccl_products.hpp"
 
 #include <algorithm>
-#include <cstdint>
 
+#include "native/measure/nccl_blas.hpp"
 #include "native/measure/nccl_library.hpp"
 
 namespace wireplan::nccl_backend {
 namespace {
 
-using Status = int;
-using Description = void*;  // cublasLtMatmulDesc_t, cublasLtMatrixLayout_t, cublasLtMatmulPreference_t
-constexpr int kComputeFloat = 68, kFloat = 0, kBfloat16 = 14;
-constexpr int kPreferMostWorkspace = 1;
 constexpr std::size_t kWorkspace = std::size_t{32} << 20;  // what NVIDIA advises for Hopper; PyTorch takes the same
-struct Algorithm { std::uint64_t data[8]; };
-struct Heuristic {
-  Algorithm algorithm;
-  std::size_t workspace;
-  Status state;
-  float waves;
-  int reserved[4];
-};
-
-}  // namespace
-
-struct BlasApi {
-  Status (*create)(void** handle) = nullptr;
-  Status (*destroy)(void* handle) = nullptr;
-  const char* (*status_string)(Status status) = nullptr;
-  Status (*create_product)(Description* made, int compute, int scale) = nullptr;
-  Status (*destroy_product)(Description made) = nullptr;
-  Status (*create_layout)(Description* made, int type, std::uint64_t rows, std::uint64_t columns, std::int64_t leading) = nullptr;
-  Status (*destroy_layout)(Description made) = nullptr;
-  Status (*create_preference)(Description* made) = nullptr;
-  Status (*destroy_preference)(Description made) = nullptr;
-  Status (*set_preference)(Description preference, int attribute, const void* value, std::size_t bytes) = nullptr;
-  Status (*heuristic)(void* handle, Description product, Description a, Description b, Description c, Description d, Description preference, int asked, Heuristic* results, int* found) = nullptr;
-  Status (*multiply)(void* handle, Description product, const void* alpha, const void* a, Description a_layout, const void* b, Description b_layout, const void* beta, const void* c,
-                     Description c_layout, void* d, Description d_layout, const Algorithm* algorithm, void* workspace, std::size_t workspace_bytes, Stream stream) = nullptr;
-};
-
-namespace {
 
 // Null where there is no cuBLASLt, or one that lacks a function.
 const BlasApi* blas() {

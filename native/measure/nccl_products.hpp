@@ -1,6 +1,4 @@
 // Matrix products on a GPU by cuBLASLt, where it is there: the compute between the calls of a schedule.
-//
-// Declared from cublasLt.h 13.0; the functions used and the bytes of their structs are the same since version 11.
 #pragma once
 
 #include <memory>
@@ -9,8 +7,6 @@
 #include "native/measure/nccl_gpu.hpp"
 
 namespace wireplan::nccl_backend {
-
-struct BlasApi;
 
 // C (m × n) = A (m × k) · B (k × n), bfloat16 with sums in float32, column after column. What the matrices hold does not matter; they are zero.
 class Products {
