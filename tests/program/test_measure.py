@@ -238,7 +238,7 @@ def test_ranks_asked_for_different_things_are_refused(wireplan):
     (("--redop", "mean"), '"mean" is no reduction'),
     (("--group", "0,5"), "there is no rank 5 among 2"),
     (("--group", "0,0"), "rank 0 stands there twice"),
-    (("--group", "0"), "one rank has nobody to talk to"),
+    (("--group", "1"), "one rank has nobody to talk to"),
     (("--group", "0,x"), '"x" is no rank'),
     (("--groups", "tp=3"), "does not cut 2 ranks into equal groups. Nearest: tp=2"),
     (("--groups", "xx=2"), "does not cut"),

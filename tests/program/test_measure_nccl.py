@@ -365,6 +365,20 @@ def test_nothing_is_left_over_after_a_thousand_calls(tmp_path, processes):
     assert len(lines) == 3 * processes and not any(any(left.values()) for left in lines)
 
 
+def test_what_a_gpu_is_asked_for_is_rehearsed(tmp_path):
+    """tests/gpu/run itself, with a nvidia-smi that says what it must; on a device it has its own say."""
+    (tmp_path / "nvidia-smi").write_text('#!/bin/sh\ncase "$1" in -L) echo "GPU 0: Double GPU (UUID: x)"; echo "GPU 1: Double GPU (UUID: y)" ;; *) echo 1024 ;; esac\n')
+    (tmp_path / "nvidia-smi").chmod(0o755)
+    here = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "WIREPLAN_PROGRAM": Program.path, "GPU_TEST_SIZE": "64K", "GPU_TEST_CALLS": "2"}
+    done = subprocess.run([ROOT / "tests/gpu/run", tmp_path / "out"], env=machine(gpus=2, dir=tmp_path) | here, capture_output=True, text=True, timeout=250)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "all as it must be" in done.stdout and json.loads((tmp_path / "out/memory.json").read_text())["left_bytes"] == 0
+    done = subprocess.run([ROOT / "tests/gpu/run", tmp_path / "out"], env=machine(gpus=2, dir=tmp_path, error="0@0") | here, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and "FAILED: the smallest run ended with 1" in done.stdout
+    done = subprocess.run([ROOT / "tests/gpu/run", tmp_path / "out"], env=machine(nccl=21703) | here, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 77 and "NCCL 2.17.3 is too old" in done.stdout
+
+
 def test_the_doubles_stay_among_the_tests():
     for folder in ("core", "native", "web", "tools", "assets"):
         for path in (ROOT / folder).rglob("*"):
