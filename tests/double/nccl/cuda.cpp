@@ -106,7 +106,10 @@ Result cuMemAlloc_v2(unsigned long long* address, std::size_t bytes) {
   *address = reinterpret_cast<unsigned long long>(memory);
   return memory ? kDone : kOutOfMemory;
 }
-Result cuMemFree_v2(unsigned long long address) { return free_of_gpu(reinterpret_cast<void*>(address)) ? kDone : kInvalidValue; }
+Result cuMemFree_v2(unsigned long long address) {
+  wait_for_streams();
+  return free_of_gpu(reinterpret_cast<void*>(address)) ? kDone : kInvalidValue;
+}
 Result cuMemsetD8Async(unsigned long long address, unsigned char value, std::size_t bytes, Stream* stream) {
   if (const Result r = state(); r != kDone) return r;
   stream->add([=](Stream&) { std::memset(reinterpret_cast<void*>(address), value, bytes); });

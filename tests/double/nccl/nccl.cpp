@@ -235,7 +235,7 @@ void run(const Pending& p, long call, Stream& stream) {
     std::vector<std::vector<Transfer>> sends(m.said.size());
     for (std::size_t i = 0; i < m.said.size(); ++i) {
       sends[i].resize(m.said[i].sends);
-      std::memcpy(sends[i].data(), m.texts[i].data() + sizeof(Said), sends[i].size() * sizeof(Transfer));
+      if (!sends[i].empty()) std::memcpy(sends[i].data(), m.texts[i].data() + sizeof(Said), sends[i].size() * sizeof(Transfer));
     }
     seconds = exchange_time(sends, c.ranks);
     written = finish_exchange(p, m, m.agree);
@@ -433,7 +433,10 @@ Result ncclMemAlloc(void** address, std::size_t bytes) {
   *address = gpu ? allocate_on(*gpu, bytes) : nullptr;
   return *address ? kDone : fail(kCudaError, "Cuda failure 2 'out of memory'");
 }
-Result ncclMemFree(void* address) { return free_of_gpu(address) ? kDone : fail(kInvalidArgument, "not of ncclMemAlloc"); }
+Result ncclMemFree(void* address) {
+  wait_for_streams();
+  return free_of_gpu(address) ? kDone : fail(kInvalidArgument, "not of ncclMemAlloc");
+}
 Result ncclCommRegister(Comm* comm, void*, std::size_t, void** handle) {
   be_alive(comm, "ncclCommRegister");
   *handle = comm;

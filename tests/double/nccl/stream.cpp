@@ -14,6 +14,16 @@ std::condition_variable& stream_changed() {
   return changed;
 }
 
+namespace {
+
+std::atomic<long> works = 0;  // added and not yet done, of all streams
+
+}  // namespace
+
+void wait_for_streams() {
+  while (works > 0) std::this_thread::sleep_for(std::chrono::microseconds(30));
+}
+
 Stream::Stream(Gpu& gpu) : gpu_(gpu) {
   ++alive().streams;
   thread_ = std::thread([this] { work(); });
@@ -34,6 +44,7 @@ void Stream::add(Work work) {
   {
     std::lock_guard lock(stream_guard());
     waiting_.push_back(std::move(work));
+    ++works;
   }
   stream_changed().notify_all();
 }
@@ -84,6 +95,7 @@ void Stream::work() {
     if (gpu_.error == 0) next(*this);
     lock.lock();
     is_working_ = false;
+    --works;
   }
 }
 

@@ -49,6 +49,9 @@ class Stream {
   std::thread thread_;
 };
 
+// Until no stream has work: memory is freed only then, as the driver does it.
+void wait_for_streams();
+
 // Guards queues and records of all streams.
 std::mutex& stream_guard();
 std::condition_variable& stream_changed();
