@@ -12,7 +12,7 @@ stops the build here; what the documents mean is judged by the product's own
 loader, not by this script.
 
 What travels to a browser need not hold everything: --without leaves a kind or one document out,
---bare what a preset tells people beside its numbers and their source.
+--bare what a preset tells people beside its numbers and their source, and of references all but the title.
 """
 
 import argparse
@@ -68,6 +68,10 @@ def written(value):
     return json.dumps(value, ensure_ascii=False)
 
 
+def titles(text):
+    return written({key: {"title": entry["title"]} for key, entry in json.loads(text).items()})
+
+
 def without_prose(text):
     document = json.loads(text, parse_int=Spelled, parse_float=Spelled)
     return written({key: value for key, value in document.items() if key not in FOR_PEOPLE})
@@ -110,6 +114,8 @@ def pack(assets, out, without=(), is_bare=False):
             continue
         try:
             text = minified(path, is_bare and kind in DESCRIBING)
+            if is_bare and kind == "references":
+                text = titles(text)
             rows.append(f'    {{"{kind}", "{name}", {literal(text)}}},\n')
         except (ValueError, RecursionError) as error:
             wrong.append(f"{path}: {error}")

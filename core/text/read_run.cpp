@@ -19,6 +19,12 @@ const Json* member(const Json& object, const char* key) {
 }
 
 std::string text_of(const Json* value) { return value && value->is_string() ? value->get<std::string>() : ""; }
+std::string text_at(const Json& object, const char* key) { return text_of(member(object, key)); }
+// otherwise: where there is no number
+double number_at(const Json& object, const char* key, double otherwise) {
+  const Json* value = member(object, key);
+  return value && value->is_number() ? value->get<double>() : otherwise;
+}
 
 // Which ranks are on which host.
 struct Hosts {
@@ -48,9 +54,9 @@ struct Place {
 // Where a row's ranks are; ranks 0 where it does not say.
 Place place_of(const Json& row, const Hosts& hosts, int gpus_per_node) {
   Place at;
-  const Json *ranks = member(row, "ranks"), *nodes = member(row, "nodes");
+  const Json* ranks = member(row, "ranks");
   if (ranks && ranks->is_number()) {
-    const double n = ranks->get<double>(), of = nodes && nodes->is_number() ? nodes->get<double>() : 1;
+    const double n = ranks->get<double>(), of = number_at(row, "nodes", 1);
     if (n >= 2 && n <= static_cast<double>(kMostRanks) && of >= 1 && of <= n) at = {static_cast<int>(n), static_cast<int>(of), {}};
     return at;
   }
@@ -80,9 +86,9 @@ Place place_of(const Json& row, const Hosts& hosts, int gpus_per_node) {
 }  // namespace
 
 bool is_run(const Json& document) {
-  const Json *schema = member(document, "schema"), *rows = member(document, "rows");
+  const Json* rows = member(document, "rows");
   if (!rows || !rows->is_array()) return false;
-  return schema ? *schema == "wireplan.run/1" : member(document, "findings") && member(document, "fit");
+  return member(document, "schema") ? text_at(document, "schema") == "wireplan.run/1" : member(document, "findings") && member(document, "fit");
 }
 
 Result<std::vector<MeasuredCurve>> read_run_curves(const Json& document, int gpus_per_node) {
@@ -95,16 +101,15 @@ Result<std::vector<MeasuredCurve>> read_run_curves(const Json& document, int gpu
     const Json& row = (*rows)[i];
     const std::string path = "rows." + std::to_string(i);
     if (!row.is_object()) return Error{path, value_text(row), "an object", path + " must be an object, not " + value_text(row)};
-    const Json *status = member(row, "status"), *time = member(row, "time_s"), *wrong = member(row, "wrong"), *in_place = member(row, "in_place");
-    if ((status && *status != "ok") || (wrong && wrong->is_number() && wrong->get<double>() > 0) || (in_place && *in_place == true)) continue;
-    const Json *op = member(row, "op"), *size = member(row, "size_bytes");
-    const Json* median = time && time->is_object() ? member(*time, "median") : time;
-    const auto collective = op && op->is_string() ? value_named<Collective>(op->get_ref<const std::string&>()) : std::nullopt;
+    const Json *status = member(row, "status"), *in_place = member(row, "in_place"), *time = member(row, "time_s");
+    if ((status && text_of(status) != "ok") || number_at(row, "wrong", 0) > 0 || (in_place && in_place->is_boolean() && in_place->get<bool>())) continue;
+    const auto collective = value_named<Collective>(text_at(row, "op"));
+    const double size = number_at(row, "size_bytes", -1), median = time && time->is_object() ? number_at(*time, "median", -1) : number_at(row, "time_s", -1);
     Place at = place_of(row, hosts, gpus_per_node);
-    if (!collective || at.ranks < 2 || !size || !size->is_number() || !median || !median->is_number())
+    if (!collective || at.ranks < 2 || size < 0 || median < 0)
       return Error{path, value_text(row), "op, ranks, size_bytes and time_s", path + " is not whole: it needs op, a list of ranks, size_bytes and time_s.median. Nearest: leave the row out"};
-    const MeasuredCurve::Point point{Bytes(size->get<double>()), Seconds(median->get<double>())};
-    if (!(point.size.value >= 1 && point.size.value <= 1e15 && point.time.value >= 1e-9 && point.time.value <= 1e6)) continue;
+    const MeasuredCurve::Point point{Bytes(size), Seconds(median)};
+    if (!(size >= 1 && size <= 1e15 && median >= 1e-9 && median <= 1e6)) continue;
     auto curve = std::find_if(curves.begin(), curves.end(), [&](const MeasuredCurve& c) { return c.collective == *collective && c.ranks == at.ranks && c.nodes == at.nodes && c.gpus == at.gpus; });
     if (curve == curves.end()) {
       if (curves.size() >= kMostCurves) continue;
@@ -113,7 +118,7 @@ Result<std::vector<MeasuredCurve>> read_run_curves(const Json& document, int gpu
       curve->ranks = at.ranks;
       curve->nodes = at.nodes;
       curve->gpus = std::move(at.gpus);
-      curve->dtype = text_of(member(row, "dtype"));
+      curve->dtype = text_at(row, "dtype");
     }
     if (curve->points.size() < kMostPoints) curve->points.push_back(point);
   }
@@ -127,25 +132,23 @@ Result<ImportedMeasurements> import_run(const Json& document, int gpus_per_node)
   ImportedMeasurements found;
   found.profile.curves = std::move(curves.value());
   if (const Json* environment = member(document, "environment")) {
-    const std::string date = text_of(member(*environment, "date"));
+    const std::string date = text_at(*environment, "date");
     found.profile.date = plain_text(date.substr(0, date.find('T')), 40);
     if (const Json* hosts = member(*environment, "hosts"); hosts && hosts->is_array() && !hosts->empty()) found.profile.machine = plain_text(text_of(&hosts->front()), 200);
     Json software = Json::object();
     for (const char* key : {"backend", "mpi", "nccl", "driver"})
-      if (const std::string text = text_of(member(*environment, key)); !text.empty()) put(software, key, plain_text(text, 200));
+      if (const std::string text = text_at(*environment, key); !text.empty()) put(software, key, plain_text(text, 200));
     if (!software.empty()) found.profile.software = dump_json_compact(software);
     if (const Json* gpus = member(*environment, "gpus"); gpus && gpus->is_array())
       for (const Json& gpu : *gpus)
         if (const std::string name = plain_text(text_of(&gpu), 200); !name.empty() && std::find(found.gpu_names.begin(), found.gpu_names.end(), name) == found.gpu_names.end() && found.gpu_names.size() < 16) found.gpu_names.push_back(name);
   }
-  for (const Json& row : document["rows"]) {
-    const Json *status = member(row, "status"), *wrong = member(row, "wrong");
-    const double elements = wrong && wrong->is_number() ? wrong->get<double>() : 0;
-    const bool has_failed = status && *status == "failed";
-    if ((!has_failed && elements <= 0) || found.notes.size() >= 100) continue;
-    const Json* size = member(row, "size_bytes");
-    const std::string what = plain_text(text_of(member(row, "op")), 40) + (size && size->is_number() ? " of " + format_message_size(Bytes(size->get<double>())) : "");
-    found.notes.push_back({Severity::error, "", what + (has_failed ? " failed: " + plain_text(text_of(member(row, "message")), 300) : ": " + format_count(elements) + " elements were wrong")});
+  for (const Json& row : *member(document, "rows")) {
+    const double wrong = number_at(row, "wrong", 0), size = number_at(row, "size_bytes", 0);
+    const bool has_failed = text_at(row, "status") == "failed";
+    if ((!has_failed && wrong <= 0) || found.notes.size() >= 100) continue;
+    const std::string what = plain_text(text_at(row, "op"), 40) + " of " + format_message_size(Bytes(size));
+    found.notes.push_back({Severity::error, "", what + (has_failed ? " failed: " + plain_text(text_at(row, "message"), 300) : ": " + format_count(wrong) + " elements were wrong")});
   }
   return found;
 }

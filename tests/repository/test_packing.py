@@ -45,3 +45,10 @@ def test_answers_are_the_same_without_them(tmp_path):
         if command:
             mine, bare = (program(*command, name, "--json", *options).out for options in ((), ("--presets", str(tmp_path))))
             assert mine == bare, name
+
+
+def test_bare_references_keep_the_titles_that_are_shown():
+    (path,) = (path for kind, _, path in DOCUMENTS if kind == "references")
+    whole = json.loads(path.read_text("utf-8"))
+    bare = json.loads(pack_presets.titles(path.read_text("utf-8")))
+    assert list(bare) == list(whole) and all(bare[key] == {"title": whole[key]["title"]} for key in whole)
