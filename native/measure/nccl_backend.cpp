@@ -52,6 +52,11 @@ std::vector<std::string> words_apart(const std::string& text, char at) {
 }  // namespace
 
 NcclBackend::~NcclBackend() {
+  if (comms_.is_stuck()) {  // the process is about to end, and nothing here may hold it up
+    for (auto& products : products_) (void)products.release();
+    for (const auto& gpu : gpus_) gpu->leave();
+    return;
+  }
   deregister_buffers();
   for (auto& lane : lanes_) comms_.free(lane);
   comms_.free(members_);
@@ -286,25 +291,7 @@ Report NcclBackend::call_once() {
         return words_.nccl(gpu.rank(), function, error, m.comm);
       },
       is_point_to_point(call_.op));
-  if (!r) return r;
-  // The first calls of a communicator may go on connecting after they return; no other call may be made before.
-  for (const auto& [own, comm] : used()) {
-    NcclResult state = kNcclDone;
-    if (const NcclResult error = api_.nccl.async_error(comm, &state); error != kNcclDone) return words_.nccl(gpus_[own]->rank(), "ncclCommGetAsyncError", error, comm);
-    if (state == kNcclDone) continue;
-    const std::size_t of = own;
-    const Comm c = comm;
-    r = comms_.wait(
-        [&](bool& done) {
-          NcclResult now = kNcclInProgress;
-          const NcclResult error = api_.nccl.async_error(c, &now);
-          done = error == kNcclDone && now == kNcclDone;
-          return words_.nccl(gpus_[of]->rank(), function, error != kNcclDone ? error : now, c);
-        },
-        {});
-    if (!r) return r;
-  }
-  return {};
+  return r ? comms_.enqueued(used(), function) : r;
 }
 
 Report NcclBackend::wait_for_event(std::size_t event) {
@@ -355,6 +342,9 @@ Report NcclBackend::run_calls(int iterations) {
 Report NcclBackend::run_graph(int iterations) {
   std::vector<Graph> graphs(gpus_.size(), nullptr);
   std::vector<GraphExec> execs(gpus_.size(), nullptr);
+  // A communicator connects with its first call, which is no part of a graph.
+  if (Report connected = call_once(); !connected) return connected;
+  if (Report idle = wait_for_streams(); !idle) return idle;
   Report r = each_active([&](Gpu& gpu, const Member&, std::size_t) { return words_.cuda(gpu.rank(), "cuStreamBeginCapture", api_.cuda.begin_capture(gpu.stream(), kCaptureThreadLocal)); });
   for (int i = 0; i <= iterations && r; ++i) {
     r = call_once();

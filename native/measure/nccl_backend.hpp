@@ -35,7 +35,7 @@ class NcclBackend final : public Backend {
 
  private:
   struct Registered { std::size_t own; Comm comm; void* handle; };
-  using Used = std::vector<std::pair<std::size_t, Comm>>;
+  using Used = Comms::Used;
 
   bool choose_gpus(const Launch& launch, std::vector<int>& ordinals, std::string& why_not) const;
   std::string words_of_call(const Call& call, const Member& member) const;
@@ -62,6 +62,7 @@ class NcclBackend final : public Backend {
   struct Stage;
   Report prepare_jobs(const std::vector<Job>& jobs, Stage& stage);
   Report start_together(const Stage& stage, std::size_t jobs);
+  Report play_once(const std::vector<Job>& jobs, const Stage& stage);
   Report enqueue_job(const Job& job, std::size_t j, const std::vector<Job>& jobs, const Stage& stage);
 
   BackendRequest request_;

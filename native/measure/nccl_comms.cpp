@@ -15,7 +15,7 @@ constexpr auto kForEnding = std::chrono::seconds(10);  // of communicators; then
 
 }  // namespace
 
-Report Comms::wait(const std::function<Report(bool& is_done)>& is_done, const std::vector<std::pair<std::size_t, Comm>>& used) {
+Report Comms::wait(const std::function<Report(bool& is_done)>& is_done, const Used& used) {
   for (int polls = 0;; ++polls) {
     if (is_aborted_) {
       // The watchdog gave up and is about to end the process: nothing here may speak in between.
@@ -47,6 +47,18 @@ Report Comms::settled(std::size_t own, const char* function, const Comm& comm) {
         return words_.nccl(gpus_[own]->rank(), function, error != kNcclDone ? error : state, comm);
       },
       {});
+}
+
+Report Comms::enqueued(const Used& used, const char* function) {
+  for (const auto& [own, comm] : used) {
+    NcclResult state = kNcclDone;
+    {
+      std::lock_guard lock(guard_);
+      if (!is_aborted_ && words_.api->nccl.async_error(comm, &state) == kNcclDone && state == kNcclDone) continue;
+    }
+    if (Report r = settled(own, function, comm); !r) return r;
+  }
+  return {};
 }
 
 Report Comms::together(const PerGpu& call, bool is_group) {
@@ -210,6 +222,7 @@ void Comms::abort() noexcept {
   }).detach();
   const auto until = Clock::now() + std::chrono::seconds(5);
   while (!task->is_done && Clock::now() < until) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  is_ended_ = task->is_done.load();
 }
 
 }  // namespace wireplan::nccl_backend

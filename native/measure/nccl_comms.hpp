@@ -33,16 +33,22 @@ class Comms {
   Report split(const std::vector<std::vector<int>>& groups, std::vector<std::vector<Member>>& members);
   void free(std::vector<std::vector<Member>>& members);
 
-  // A call of NCCL for each own rank, as a group where there are several or the call says so. Waits for its being enqueued, not for its end.
+  // A call of NCCL for each own rank, as a group where there are several or the call says so.
   using PerGpu = std::function<Report(std::size_t own)>;
   Report together(const PerGpu& call, bool is_group);
 
+  // Until what was called last is enqueued: the first calls of a communicator go on connecting after they return, and neither another call
+  // nor an event may come before.
+  using Used = std::vector<std::pair<std::size_t, Comm>>;  // own rank, communicator
+  Report enqueued(const Used& used, const char* function);
+
   // Polls until `is_done`, which says how it went; hears errors of the communicators and other processes meanwhile.
-  Report wait(const std::function<Report(bool& is_done)>& is_done, const std::vector<std::pair<std::size_t, Comm>>& used);
+  Report wait(const std::function<Report(bool& is_done)>& is_done, const Used& used);
 
   // Ends all communicators and whatever they do, from any thread. Nothing can be called afterwards.
   void abort() noexcept;
   bool is_aborted() const { return is_aborted_; }
+  bool is_stuck() const { return is_aborted_ && !is_ended_; }  // the library did not come back
 
   void close();
 
@@ -58,7 +64,7 @@ class Comms {
   std::vector<Member> world_;
   std::vector<Live> live_;
   std::timed_mutex guard_;  // live_, and every look at a communicator that abort() could end meanwhile
-  std::atomic<bool> is_aborted_ = false;
+  std::atomic<bool> is_aborted_ = false, is_ended_ = false;
 };
 
 }  // namespace wireplan::nccl_backend

@@ -24,6 +24,7 @@ class Gpu {
   Gpu& operator=(const Gpu&) = delete;
 
   Report open();
+  void leave() { context_ = nullptr; }  // gives nothing back: what is enqueued never ends, and would be waited for
   int rank() const { return rank_; }
   void set_rank(int rank) { rank_ = rank; }
   const std::string& name() const { return name_; }

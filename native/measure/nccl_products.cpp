@@ -86,8 +86,11 @@ Report Products::describe(const Job::Product& p) {
   return {};
 }
 
-Report Products::prepare(const std::vector<Job::Product>& products) {
+Report Products::prepare(const std::vector<Job::Product>& products, std::size_t lanes) {
   if (products.empty()) return {};
+  if (workspaces_.size() < lanes) workspaces_.resize(lanes);
+  for (Buffer& w : workspaces_)
+    if (Report r = gpu_.hold(w, kWorkspace, false); !r) return r;
   if (!handle_)
     if (Report r = made("cublasLtCreate", blas()->create(&handle_)); !r) return r;
   constexpr std::size_t kElement = 2;
@@ -109,9 +112,7 @@ Report Products::prepare(const std::vector<Job::Product>& products) {
 
 Report Products::enqueue(const Job::Product& p, Stream stream, std::size_t lane) {
   const auto shape = std::find_if(shapes_.begin(), shapes_.end(), [&](const auto& s) { return s->product.m == p.m && s->product.n == p.n && s->product.k == p.k; });
-  if (shape == shapes_.end()) return words_.failed(gpu_.rank(), "a product that was not prepared");
-  if (workspaces_.size() <= lane) workspaces_.resize(lane + 1);
-  if (Report r = gpu_.hold(workspaces_[lane], kWorkspace, false); !r) return r;
+  if (shape == shapes_.end() || lane >= workspaces_.size()) return words_.failed(gpu_.rank(), "a product that was not prepared");
   const float one = 1, zero = 0;
   const Shape& s = **shape;
   const auto at = [](const Buffer& b) { return reinterpret_cast<void*>(b.address); };

@@ -20,7 +20,7 @@ class Products {
   static bool are_possible();
 
   // Memory, descriptions and cuBLASLt's choice of a kernel for each product, before anything is timed.
-  Report prepare(const std::vector<Job::Product>& products);
+  Report prepare(const std::vector<Job::Product>& products, std::size_t lanes);
   Report enqueue(const Job::Product& product, Stream stream, std::size_t lane);
 
  private:

@@ -201,6 +201,12 @@ def test_a_fault_ends_the_run_and_keeps_its_rows(tmp_path, fault, processes):
             assert not any(left.values()), left
 
 
+def test_a_library_that_does_not_come_back_holds_nobody_up(tmp_path):
+    output = tmp_path / "run.json"
+    team = Team(2, machine(gpus=2, dir=tmp_path, error="1@13", stuck="1"), *SMALL, "-o", output, timeout=30)
+    assert team.statuses == [1, 1] and "the double has no more sockets" in json.loads(output.read_text())["rows"][-1]["message"]
+
+
 @pytest.mark.parametrize("processes", [1, 2])
 def test_a_size_that_does_not_fit_is_skipped(tmp_path, processes):
     team = Team(processes, machine(gpus=2, dir=tmp_path, memory=45000), "-b", "8K", "-e", "32K", "-n", "2", "--op", "all_gather", "--json")

@@ -42,7 +42,7 @@ Machine read_machine() {
         if (std::sscanf(pair.c_str(), "%d-%d:%lf", &a, &b, &rate) != 3) wrong_words(word);
         m.links[{a, b}] = m.links[{b, a}] = rate;
       }
-    } else if (key == "error" || key == "hang" || key == "async" || key == "wrong" || key == "gone" || key == "kill" || key == "init-error" || key == "init-hang") {
+    } else if (key == "error" || key == "hang" || key == "async" || key == "wrong" || key == "gone" || key == "kill" || key == "stuck" || key == "init-error" || key == "init-hang") {
       int rank = 0;
       long call = 0;
       if (std::sscanf(value.c_str(), "%d@%ld", &rank, &call) < 1) wrong_words(word);

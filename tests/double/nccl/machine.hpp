@@ -14,6 +14,7 @@
 //                              never ends; it never ends and NCCL has an asynchronous error; one element of each result is flipped; the GPU is
 //                              lost (CUDA error 719); the process is killed
 //   init-error=R init-hang=R   the same of making the first communicator
+//   stuck=R                    ending a communicator of rank R by force never comes back
 #pragma once
 
 #include <atomic>

@@ -389,7 +389,10 @@ static Result end(Comm* comm, bool aborts, const char* function) {
   return kDone;
 }
 Result ncclCommDestroy(Comm* comm) { return end(comm, false, "ncclCommDestroy"); }
-Result ncclCommAbort(Comm* comm) { return end(comm, true, "ncclCommAbort"); }
+Result ncclCommAbort(Comm* comm) {
+  while (machine().has_fault("stuck", comm->gpu->rank, 0)) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  return end(comm, true, "ncclCommAbort");
+}
 Result ncclCommGetAsyncError(Comm* comm, Result* error) {
   be_alive(comm, "ncclCommGetAsyncError");
   *error = comm->state;

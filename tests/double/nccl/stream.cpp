@@ -5,13 +5,14 @@
 
 namespace wireplan_double {
 
+// Never destroyed: streams that were given up on wait for them to the end of the process.
 std::mutex& stream_guard() {
-  static std::mutex guard;
-  return guard;
+  static auto* const guard = new std::mutex;
+  return *guard;
 }
 std::condition_variable& stream_changed() {
-  static std::condition_variable changed;
-  return changed;
+  static auto* const changed = new std::condition_variable;
+  return *changed;
 }
 
 namespace {
