@@ -358,7 +358,7 @@ Result ncclCommSplit(Comm* parent, int color, int key, Comm** made, Settings*) {
       std::vector<std::pair<int, int>> members;  // key, place in the parent
       for (std::size_t m = 0; m < wishes.size(); ++m)
         if (wishes[m].color == color) members.emplace_back(wishes[m].key, static_cast<int>(m));
-      std::stable_sort(members.begin(), members.end());
+      std::sort(members.begin(), members.end());
       Comm* child = new_comm();
       child->id = parent->id + "-" + std::to_string(turn) + "." + std::to_string(color);
       child->size = static_cast<int>(members.size());
