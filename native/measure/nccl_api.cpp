@@ -104,7 +104,7 @@ bool load_api(Api& api, std::string& missing) {
   }
   Library nccl("libnccl.so.2");
   if (!nccl) {
-    missing = "no NCCL here: " + nccl.why();
+    missing = "no NCCL here: " + nccl.why() + " (where it came with PyTorch, name its folder in LD_LIBRARY_PATH)";
     return false;
   }
   nccl.find("ncclGetVersion", api.nccl.get_version);
