@@ -152,7 +152,7 @@ def test_the_environment_is_recorded_and_no_secret(wireplan):
 # ------------------------------------------------------------------------------ what goes wrong
 def test_a_rank_that_stops_ends_the_run_and_keeps_what_was_measured(wireplan, tmp_path):
     file = tmp_path / "run.json"
-    running = mpi.start(wireplan, 3, "measure", *MPI, "-b", "1K", "-e", "1K", "--op", "all", "-n", "20000", "--timeout", "3", "-o", str(file))
+    running = mpi.start(wireplan, 3, "measure", *MPI, "-b", "1K", "-e", "1K", "--op", "all", "-n", "5000", "--timeout", "6", "-o", str(file))
     try:
         ranks = ranks_of(running, 3)
         wait_for_rows(file)
@@ -161,7 +161,7 @@ def test_a_rank_that_stops_ends_the_run_and_keeps_what_was_measured(wireplan, tm
     finally:
         running.kill()
     assert running.returncode == 1, (running.returncode, err)
-    assert "has not returned after 3 s (--timeout)" in err and "of 1 KiB" in err and "(rank 0)" in err
+    assert "has not returned after 6 s (--timeout)" in err and "of 1 KiB" in err and "(rank 0)" in err
     run = json.loads(file.read_text())
     assert run["complete"] is False
     assert [r["status"] for r in run["rows"][:-1]] == ["ok"] * (len(run["rows"]) - 1) and len(run["rows"]) >= 2
