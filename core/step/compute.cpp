@@ -117,36 +117,41 @@ void add_adapter(LayerTime& time, const Plan& p, const ComputeRates& rates, doub
   time.elementwise_backward += time_at(Bytes(T * ((dropout + 6) * in + scaling * out)), rates.memory);
 }
 
-// One layer of a kind as a rank runs it. Routed tokens spread evenly: a rank gets T/t·K·e_t rows for its E/e experts.
-LayerTime layer_time(const Plan& p, bool is_moe, const ComputeRates& rates, const EfficiencyConstants& k) {
+// The matrix products of one layer of a kind as a rank runs it: visit(tensor, rows, out, in, batch). Routed tokens spread evenly: a rank gets T/t·K·e_t rows for
+// its E/e experts.
+template <class Visit>
+void visit_products(const Plan& p, bool is_moe, Visit visit) {
   const Model& m = p.model;
   const double T = tokens_per_micro_batch(p), Tp = tokens_of_stream(p);
-  const bool is_trained = !p.training.lora;  // frozen weights need the gradient of their input only
-  LayerTime time;
-  double elements = 0;
-  const auto add = [&](const MatrixUnits& gpu, double rows, const Tensor& x, double out, double in, double batch) {
-    add_linear(time, gpu, is_trained, rows, out, in, batch);
-    elements += out * in * batch;
-    if (p.training.lora && x.part != Part::expert)
-      for (const LoraTarget target : p.training.lora->targets)
-        if (x.target == static_cast<signed char>(target)) add_adapter(time, p, rates, rows, out, in);
-  };
   const double t = static_cast<double>(p.parallel.tensor), e_t = static_cast<double>(p.parallel.expert_tensor), h = static_cast<double>(m.hidden_size);
-  // Nothing in backward needs what the down-projection made. An MoE layer's combination by the router's weights does.
-  const bool stops_early = !is_moe && p.training.switches.modules != ModuleCode::megatron && !p.training.switches.reentrant_checkpoint && p.training.kernels == Kernels::eager;
   for (const Tensor& x : on_rank(layer_tensors(m, is_moe, storage_of(m, p.parallel.framework)), m, p.parallel)) {
     if (x.columns <= 1 || x.part == Part::norm) continue;
     if (x.part == Part::expert) {
       const double experts = static_cast<double>(m.moe->num_experts) / static_cast<double>(p.parallel.expert), f = static_cast<double>(m.moe->intermediate_size) / e_t;
       const double rows = T / t * static_cast<double>(m.moe->experts_per_token) * e_t / experts;
-      if (x.target == static_cast<signed char>(LoraTarget::up)) add(rates.matrix, rows, x, (is_gated(m.mlp) ? 2 : 1) * f, h, experts);
-      if (x.target == static_cast<signed char>(LoraTarget::down)) add(rates.matrix, rows, x, h, f, experts);
+      if (x.target == static_cast<signed char>(LoraTarget::up)) visit(x, rows, (is_gated(m.mlp) ? 2 : 1) * f, h, experts);
+      if (x.target == static_cast<signed char>(LoraTarget::down)) visit(x, rows, h, f, experts);
     } else {
-      const Seconds before = time.products;
-      add(x.part == Part::router ? rates.matrix16 : rates.matrix, x.cut == Cut::whole ? Tp : T, x, x.rows, x.columns, 1);
-      if (stops_early && x.target == static_cast<signed char>(LoraTarget::down)) time.last_product = time.products - before;
+      visit(x, x.cut == Cut::whole ? Tp : T, x.rows, x.columns, 1.0);
     }
   }
+}
+
+LayerTime layer_time(const Plan& p, bool is_moe, const ComputeRates& rates, const EfficiencyConstants& k) {
+  const bool is_trained = !p.training.lora;  // frozen weights need the gradient of their input only
+  LayerTime time;
+  double elements = 0;
+  // Nothing in backward needs what the down-projection made. An MoE layer's combination by the router's weights does.
+  const bool stops_early = !is_moe && p.training.switches.modules != ModuleCode::megatron && !p.training.switches.reentrant_checkpoint && p.training.kernels == Kernels::eager;
+  visit_products(p, is_moe, [&](const Tensor& x, double rows, double out, double in, double batch) {
+    const Seconds before = time.products;
+    add_linear(time, x.part == Part::router ? rates.matrix16 : rates.matrix, is_trained, rows, out, in, batch);
+    elements += out * in * batch;
+    if (p.training.lora && x.part != Part::expert)
+      for (const LoraTarget target : p.training.lora->targets)
+        if (x.target == static_cast<signed char>(target)) add_adapter(time, p, rates, rows, out, in);
+    if (stops_early && x.part != Part::expert && x.target == static_cast<signed char>(LoraTarget::down)) time.last_product = time.products - before;
+  });
   const double phi = elementwise_factor(p, k);
   const Traffic passes = layer_traffic(p, is_moe), casts = cast_traffic(p, is_moe, elements, k);
   time.elementwise_forward += time_at(Bytes(phi * passes.forward + casts.forward), rates.memory);
@@ -275,6 +280,17 @@ void add_layers(ComputeCost& cost, const Plan& p, const SequenceWork& work, cons
 }
 
 }  // namespace
+
+std::vector<MatrixProduct> layer_products(const Plan& p, bool is_moe) {
+  std::vector<MatrixProduct> products;
+  if (!p.model.opaque) visit_products(p, is_moe, [&](const Tensor&, double rows, double out, double in, double batch) { products.push_back({rows, out, in, batch}); });
+  return products;
+}
+
+MatrixProduct head_product(const Plan& p) {
+  const double vocabulary = static_cast<double>(padded_vocabulary(p.model, p.parallel.framework, p.parallel.tensor)) / static_cast<double>(p.parallel.tensor);
+  return {tokens_per_micro_batch(p), vocabulary, static_cast<double>(p.model.hidden_size)};
+}
 
 double host_bytes_per_parameter(const Plan& p) { return p.training.lora ? std::min(2.0, element_bytes(p.training.lora->base_dtype)) : 2; }
 

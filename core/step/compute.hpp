@@ -95,6 +95,10 @@ struct ComputeRates {
 };
 ComputeRates compute_rates(const Plan& plan, const EfficiencyConstants& k);
 
+// What of it are matrix products of a forward, rows×out×in: those of one layer of a kind, without attention and adapters; the head's. Exact.
+std::vector<MatrixProduct> layer_products(const Plan& plan, bool is_moe);
+MatrixProduct head_product(const Plan& plan);
+
 // Bytes a parameter of a layer is copied in, where parameters live on the host: 2, of a frozen 4-bit weight half a byte and its share of a block's
 // scales: 0.5 + 4/64, halved again by nesting. [qlora23] §3
 double host_bytes_per_parameter(const Plan& plan);

@@ -9,30 +9,7 @@ namespace {
 
 const ComputeCost& busiest_stage(const StepCost& cost) { return cost.stages[static_cast<std::size_t>(cost.busiest)]; }
 
-constexpr bool is_gather(Collective c) { return c == Collective::all_gather || c == Collective::broadcast; }
-
 bool is_alike(const Message& a, const Message& b) { return a.name == b.name && a.phase == b.phase; }
-
-// Which units of a pass a message belongs to. Messages with calls for at least every second layer are the layers'. Others of the name
-// are an end's: FSDP lists them in the order of the model, buckets come in that of the gradients. Where no message of the name is the
-// layers' (buckets of many layers), one call is the first end's, which forward begins and backward ends with, the rest spreads.
-enum class Place : unsigned char { first_end, layers, last_end, one_and_layers, layers_all };
-Place place_of(const Plan& p, const StepCost& cost, std::size_t i) {
-  const Message& m = cost.messages[i].message;
-  const double layers = busiest_stage(cost).layers;
-  const auto is_layers = [&](const MessageCost& c) { return is_alike(c.message, m) && 2 * c.message.calls / passes_of(p, m) >= layers; };
-  if (layers < 1) return Place::first_end;  // a stage of an end alone
-  if (is_layers(cost.messages[i])) return Place::layers;
-  const auto here = cost.messages.begin() + static_cast<std::ptrdiff_t>(i);
-  const bool after = std::any_of(cost.messages.begin(), here, is_layers), before = std::any_of(here + 1, cost.messages.end(), is_layers);
-  if (!after && !before) {
-    const auto like = [&](const MessageCost& c) { return is_alike(c.message, m); };
-    const bool bounds = is_gather(m.collective) ? std::none_of(cost.messages.begin(), here, like) : std::none_of(here + 1, cost.messages.end(), like);
-    return bounds ? Place::one_and_layers : Place::layers_all;
-  }
-  const bool in_model_order = m.name.starts_with("fsdp") || m.name.starts_with("hsdp");
-  return after == in_model_order ? Place::last_end : Place::first_end;
-}
 
 // Chunks of an interleaved stage finish one after another, each p passes of a chunk before the next: what the earlier ones reduce has
 // that long to hide; only the last chunk's has its own backward alone.
@@ -62,6 +39,23 @@ void deal(StepCost& cost, const std::vector<std::size_t>& whose, Seconds lost, S
 
 }  // namespace
 
+UnitPlace place_of(const Plan& p, const StepCost& cost, std::size_t i) {
+  const Message& m = cost.messages[i].message;
+  const double layers = busiest_stage(cost).layers;
+  const auto is_layers = [&](const MessageCost& c) { return is_alike(c.message, m) && 2 * c.message.calls / passes_of(p, m) >= layers; };
+  if (layers < 1) return UnitPlace::first_end;  // a stage of an end alone
+  if (is_layers(cost.messages[i])) return UnitPlace::layers;
+  const auto here = cost.messages.begin() + static_cast<std::ptrdiff_t>(i);
+  const bool after = std::any_of(cost.messages.begin(), here, is_layers), before = std::any_of(here + 1, cost.messages.end(), is_layers);
+  if (!after && !before) {
+    const auto like = [&](const MessageCost& c) { return is_alike(c.message, m); };
+    const bool bounds = is_gather(m.collective) ? std::none_of(cost.messages.begin(), here, like) : std::none_of(here + 1, cost.messages.end(), like);
+    return bounds ? UnitPlace::one_and_layers : UnitPlace::layers_all;
+  }
+  const bool in_model_order = m.name.starts_with("fsdp") || m.name.starts_with("hsdp");
+  return after == in_model_order ? UnitPlace::last_end : UnitPlace::first_end;
+}
+
 double passes_of(const Plan& p, const Message& m) {
   const double all = static_cast<double>(micro_batches(p));
   if (is_gather(m.collective)) return p.parallel.framework == Framework::megatron && !shards_parameters(p.parallel.data_sharding) ? 1 : all;
@@ -78,11 +72,11 @@ int message_of(const Plan& p, const StepCost& cost, PassTraffic traffic, int run
   for (std::size_t i = 0; i < cost.messages.size(); ++i) {
     const Message& m = cost.messages[i].message;
     if (!may_hide(m) || (m.phase == Phase::forward) != forward || is_gather(m.collective) != gathers) continue;
-    const Place place = place_of(p, cost, i);
-    const bool in_layers = place == Place::layers || place == Place::layers_all || place == Place::one_and_layers;
-    const bool at_first = place == Place::first_end || place == Place::one_and_layers;
+    const UnitPlace place = place_of(p, cost, i);
+    const bool in_layers = place == UnitPlace::layers || place == UnitPlace::layers_all || place == UnitPlace::one_and_layers;
+    const bool at_first = place == UnitPlace::first_end || place == UnitPlace::one_and_layers;
     const int first = forward ? 0 : 2;
-    if (run == 1 ? in_layers : run == first ? at_first : place == Place::last_end) found = found < 0 || cost.messages[i].total > cost.messages[static_cast<std::size_t>(found)].total ? static_cast<int>(i) : found;
+    if (run == 1 ? in_layers : run == first ? at_first : place == UnitPlace::last_end) found = found < 0 || cost.messages[i].total > cost.messages[static_cast<std::size_t>(found)].total ? static_cast<int>(i) : found;
   }
   return found;
 }
@@ -144,10 +138,10 @@ std::vector<PassUnits> pass_units(const Plan& p, const StepCost& cost, PassTraff
     const Seconds call = c.sharing * c.call.time.value, all = c.total / passes_of(p, c.message);
     const auto add = [gathers](PassUnits& unit, Seconds s) { (gathers ? unit.gather : unit.reduction) += s; };
     switch (place_of(p, cost, i)) {
-      case Place::first_end: add(first, all); break;
-      case Place::last_end: add(last, all); break;
-      case Place::layers: case Place::layers_all: add(layer, all / std::max(1.0, stage.layers)); break;
-      case Place::one_and_layers:
+      case UnitPlace::first_end: add(first, all); break;
+      case UnitPlace::last_end: add(last, all); break;
+      case UnitPlace::layers: case UnitPlace::layers_all: add(layer, all / std::max(1.0, stage.layers)); break;
+      case UnitPlace::one_and_layers:
         add(first, std::min(call, all));
         add(layer, std::max(Seconds(0), all - call) / std::max(1.0, stage.layers));
         break;

@@ -36,6 +36,14 @@ std::vector<PassUnits> pass_units(const Plan& plan, const StepCost& cost, PassTr
 // The message that a unit's gathers or reductions are, by the run of pass_units(): its index, -1 where there is none.
 int message_of(const Plan& plan, const StepCost& cost, PassTraffic traffic, int run, bool is_gather);
 
+// Which units of a pass a message belongs to. Messages with calls for at least every second layer are the layers'. Others of the name
+// are an end's: FSDP lists them in the order of the model, buckets come in that of the gradients. Where no message of the name is the
+// layers' (buckets of many layers), one call is the first end's, which forward begins and backward ends with, the rest spreads.
+enum class UnitPlace : unsigned char { first_end, layers, last_end, one_and_layers, layers_all };
+UnitPlace place_of(const Plan& plan, const StepCost& cost, std::size_t message);
+
+constexpr bool is_gather(Collective c) { return c == Collective::all_gather || c == Collective::broadcast; }
+
 // Passes of a step that a message's calls are dealt to: every micro-batch, or one of them. Gathers of sharded parameters come
 // with every use; Megatron's distributed optimizer gathers what it updated, once.
 double passes_of(const Plan& plan, const Message& message);
