@@ -133,6 +133,19 @@ Result<Json> plan_argument(const std::string& argument, const Presets& presets) 
                value_text(Json(argument)) + " is neither a file nor a scenario" + did_you_mean(presets.nearest("scenarios", argument))};
 }
 
+Result<Json> plan_with_edits(const std::string& argument, const std::vector<std::string>& edits, const Presets& presets) {
+  Result<Json> plan = plan_argument(argument, presets);
+  if (!plan || edits.empty()) return plan;
+  Json list = Json::array();
+  for (const std::string& edit : edits) {
+    const std::size_t sign = edit.find('=');
+    if (sign == std::string::npos || sign == 0)
+      return Error{"--set", value_text(Json(edit)), "path=value", "--set takes path=value, not " + value_text(Json(edit))};
+    list.push_back(Json::array({edit.substr(0, sign), edit.substr(sign + 1)}));
+  }
+  return Json{{"plan", std::move(plan.value())}, {"set", std::move(list)}};
+}
+
 namespace {
 
 // A JSON document, or what nvidia-smi and NCCL print of a machine.

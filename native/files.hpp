@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "core/base/error.hpp"
 #include "core/text/json.hpp"
@@ -27,6 +28,9 @@ Errors in_file(const std::string& path, Errors errors, bool all = false);
 
 // What the argument PLAN stands for, as stated_plan() takes it: in this order standard input, link, scenario id, file.
 Result<Json> plan_argument(const std::string& argument, const Presets& presets);
+
+// The same with the edits of --set, path=value each.
+Result<Json> plan_with_edits(const std::string& argument, const std::vector<std::string>& edits, const Presets& presets);
 
 // What the argument CLUSTER stands for, as stated_cluster() takes it: in this order standard input, node id, scenario id, link, file. Text that is no
 // JSON is read as import_topology() does.

@@ -15,6 +15,7 @@
 #include "native/files.hpp"
 #include "native/measure/launch.hpp"
 #include "native/measure/measure_command.hpp"
+#include "native/measure/replay_command.hpp"
 #include "native/measurements.hpp"
 #include "native/options.hpp"
 #include "native/output.hpp"
@@ -25,20 +26,6 @@ static_assert(wireplan::kEngineVersion == WIREPLAN_VERSION, "the engine's versio
 
 namespace wireplan {
 namespace {
-
-// The plan of one argument with the edits of --set, as the commands of core take it.
-Result<Json> stated(const std::string& argument, const Options& options, const Presets& presets) {
-  Result<Json> plan = plan_argument(argument, presets);
-  if (!plan || options.edits.empty()) return plan;
-  Json edits = Json::array();
-  for (const std::string& edit : options.edits) {
-    const std::size_t sign = edit.find('=');
-    if (sign == std::string::npos || sign == 0)
-      return Error{"--set", value_text(Json(edit)), "path=value", "--set takes path=value, not " + value_text(Json(edit))};
-    edits.push_back(Json::array({edit.substr(0, sign), edit.substr(sign + 1)}));
-  }
-  return Json{{"plan", std::move(plan.value())}, {"set", std::move(edits)}};
-}
 
 int print_document(const Json& document, ExitStatus status = kDone) { return print(dump_json(document), status); }
 
@@ -59,7 +46,7 @@ Errors named_as_options(Errors errors) {
 }
 
 int run_estimate(const Options& options, const Presets& presets) {
-  Result<Json> plan = stated(options.plans.front(), options, presets);
+  Result<Json> plan = plan_with_edits(options.plans.front(), options.edits, presets);
   if (!plan) return print_errors(plan.errors(), options.json);
   Json request = plan.value().is_object() && plan.value().contains("plan") ? plan.value() : Json{{"plan", plan.value()}};
   auto ask = [&](const char* command) { return answer(command, request, presets); };
@@ -101,7 +88,7 @@ int run_estimate(const Options& options, const Presets& presets) {
 int run_compare(const Options& options, const Presets& presets) {
   Json plans = Json::array();
   for (const std::string& argument : options.plans) {
-    Result<Json> plan = stated(argument, options, presets);
+    Result<Json> plan = plan_with_edits(argument, options.edits, presets);
     if (!plan) return print_errors(plan.errors(), options.json);
     plans.push_back(std::move(plan.value()));
   }
@@ -161,6 +148,7 @@ int run(const Options& options) {
   if (options.command == "collectives") return run_collectives(options, presets);
   if (options.command == "accuracy") return run_accuracy(options, presets);
   if (options.command == "measure") return run_measure(options, presets);
+  if (options.command == "replay") return run_replay(options, presets);
   if (options.command == "import") return run_import(options, presets);
   if (options.command == "validate") return run_validate(options, presets);
   return print_errors({not_built_yet(options.command)}, options.json);

@@ -11,22 +11,18 @@
 #include "core/text/reader.hpp"
 #include "native/collectives_command.hpp"
 #include "native/measure/measure_command.hpp"
+#include "native/measure/replay_command.hpp"
 #include "native/measurements.hpp"
 #include "native/topology_command.hpp"
 
 namespace wireplan {
 namespace {
 
-constexpr const char* kPlanForms =
-    "PLAN is a file, - for standard input, a scenario id (wireplan presets scenarios) or a share link.\n"
-    "Exit status: 0 done, 1 the answer is no, 2 bad input, 77 this machine cannot run it.";
-
 struct Later {  // commands of the design that are not built yet
   const char *name, *arguments, *what;
 };
-constexpr std::array<Later, 5> kLater = {{
+constexpr std::array<Later, 4> kLater = {{
     {"search", "story", "find the layouts that fit and are fastest"},
-    {"replay", "story", "run the communication of a plan on this machine"},
     {"fit", "story --max micro_batch_size", "the largest value of one field that still fits"},
     {"diagnose", "story", "what to change first"},
     {"export", "story", "write a plan for other tools"},
@@ -43,8 +39,6 @@ void add_output_options(CLI::App& command, Options& options) {
   command.add_option("--presets", options.presets_folder, "folder with presets of your own: DIR/<kind>/<id>.json")->type_name("DIR");
 }
 
-namespace {
-
 void add_plan_options(CLI::App& command, Options& options) {
   // One value for each --set, so that a PLAN may follow it.
   command.add_option("--set", options.edits, "change a field of the plan, e.g. parallel.data_sharding=fsdp; may be repeated")
@@ -57,6 +51,8 @@ void add_plan_options(CLI::App& command, Options& options) {
       ->type_name("UNIT")
       ->check(CLI::IsMember({"GB", "GiB"}));
 }
+
+namespace {
 
 // What step_questions.hpp reads; it judges the values.
 void add_questions(CLI::App& estimate, Options& options, const std::vector<CLI::Option*>& excluded) {
@@ -139,6 +135,7 @@ void define(CLI::App& app, Options& options) {
   define_topology(app, options);
   define_collectives(app, options);
   define_measure(app, options);
+  define_replay(app, options);
   define_import(app, options);
   define_validate(app, options);
 

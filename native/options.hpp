@@ -32,6 +32,11 @@ struct MeasureOptions {  // besides CollectiveOptions
   double timeout_s = 300;
 };
 
+struct ReplayOptions {  // besides MeasureOptions
+  std::string profile;
+  int repeats = 5;
+};
+
 struct NcclOptions {  // of topology nccl
   std::vector<std::string> machines;   // CLUSTER…
   std::optional<int> nodes, rack_nodes;
@@ -66,6 +71,7 @@ struct Options {
   bool svg = false;
   CollectiveOptions collectives;
   MeasureOptions measuring;
+  ReplayOptions replaying;
   NcclOptions nccl;
   DetectOptions detect;
   std::string import_file, import_gpu, import_network;  // of topology import, the latter two also of topology detect
@@ -83,6 +89,12 @@ CommandLine read_command_line(int argc, char** argv);
 
 // --json, --markdown, --csv and --presets, as most commands have them.
 void add_output_options(CLI::App& command, Options& options);
+
+// --set and --unit, as commands that take a PLAN have them.
+void add_plan_options(CLI::App& command, Options& options);
+inline constexpr const char* kPlanForms =
+    "PLAN is a file, - for standard input, a scenario id (wireplan presets scenarios) or a share link.\n"
+    "Exit status: 0 done, 1 the answer is no, 2 bad input, 77 this machine cannot run it.";
 
 // True when --json stands on the command line, whatever else is wrong with it.
 bool asks_for_json(int argc, char** argv);

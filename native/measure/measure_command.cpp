@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <ctime>
 #include <memory>
 #include <utility>
 
@@ -23,6 +22,7 @@
 #include "native/measure/load.hpp"
 #include "native/measure/prediction.hpp"
 #include "native/measure/run_table.hpp"
+#include "native/measure/session.hpp"
 #include "native/measure/sweep.hpp"
 #include "native/measurements.hpp"
 #include "native/output.hpp"
@@ -94,13 +94,6 @@ Result<Groups> groups_asked(const MeasureOptions& how, int ranks) {
   Groups all(1);
   for (int r = 0; r < ranks; ++r) all[0].push_back(r);
   return all;
-}
-
-std::string date_now() {
-  char text[32] = "";
-  const std::time_t now = std::time(nullptr);
-  if (const std::tm* utc = std::gmtime(&now)) std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", utc);
-  return text;
 }
 
 // Prints rows as they come, those of a size on one line.
@@ -210,10 +203,7 @@ std::variant<int, Measured> measure(const Options& options, const Presets& prese
     return refuse_all({{"--root", std::to_string(sweep.root), "0 to " + std::to_string(sweep.groups[0].size() - 1), "--root " + std::to_string(sweep.root) + " is no rank of a group of " + std::to_string(sweep.groups[0].size()) + ". Nearest: 0"}});
 
   MeasuredRun& run = measured.run;
-  run.facts = backend.facts();
-  run.date = date_now();
-  run.launch = launch.by + (launch.processes > 1 ? ", " + std::to_string(launch.processes) + " processes" : "");
-  run.variables = steering_variables(environ);
+  static_cast<Surroundings&>(run) = surroundings(backend, launch);
   run.cluster = nullptr;
   Predict predict;
   if (cluster) {

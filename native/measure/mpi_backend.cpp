@@ -310,8 +310,10 @@ class MpiBackend final : public Backend {
     switch (call.op) {
       case Collective::all_reduce: return MPI_Allreduce(own, receive, count, type, types_.of(call.type, call.redop), m.comm);
       case Collective::all_gather: return MPI_Allgather(own, count, type, receive, count, type, m.comm);
-      case Collective::reduce_scatter:
-        return MPI_Reduce_scatter_block(own, call.in_place ? send : receive, count, type, types_.of(call.type, call.redop), m.comm);
+      case Collective::reduce_scatter: {  // not its _block form, for which Open MPI has no ring
+        const std::vector<int> counts(static_cast<std::size_t>(m.size), count);
+        return MPI_Reduce_scatter(own, call.in_place ? send : receive, counts.data(), type, types_.of(call.type, call.redop), m.comm);
+      }
       case Collective::broadcast:
         if (!call.in_place && is_root) std::memcpy(receive, send, static_cast<std::size_t>(count) * static_cast<std::size_t>(bytes_of(call.type)));
         return MPI_Bcast(call.in_place ? send : receive, count, type, call.root, m.comm);
@@ -348,21 +350,25 @@ Report MpiBackend::play(const std::vector<Job>& jobs, std::vector<std::vector<Jo
   }
   std::vector<Buffers> buffers(at(lanes));
   std::vector<bool> is_mine(jobs.size());
-  for (std::size_t j = 0; j < jobs.size(); ++j) {
+  Report report;
+  for (std::size_t j = 0; j < jobs.size() && report; ++j) {
     const Job& job = jobs[j];
     is_mine[j] = job.group < 0 || lanes_[at(job.lane)][at(job.group)].place >= 0;
     if (job.group < 0 || !is_mine[j]) continue;
     const Member& m = lanes_[at(job.lane)][at(job.group)];
-    if (Report r = can_call(job.call, m); !r) return r;
+    if (report = can_call(job.call, m); !report) break;
     const BufferCounts counts = buffer_counts(job.call, m.size, m.place);
     const std::size_t bytes = static_cast<std::size_t>(bytes_of(job.call.type));
-    if (!buffers[at(job.lane)].hold(counts.send * bytes, counts.receive * bytes)) return not_enough(counts, bytes);
+    if (!buffers[at(job.lane)].hold(counts.send * bytes, counts.receive * bytes)) report = not_enough(counts, bytes);
   }
+  int can = report ? 1 : 0;  // one that cannot must not leave the others in their first call
+  MPI_Allreduce(MPI_IN_PLACE, &can, 1, MPI_INT, MPI_MIN, texts_);
+  if (!report) return report;
+  if (!can) return {CallOutcome::skipped, "another process cannot play its jobs"};
 
   std::mutex guard;
   std::condition_variable changed;
   std::vector<bool> ended(jobs.size(), false);
-  Report report;
   bool gave_up = false;
   MPI_Barrier(texts_);
   const auto start = Clock::now();

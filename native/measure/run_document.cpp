@@ -58,8 +58,8 @@ Json write_row(const RunRow& row) {
 
 }  // namespace
 
-Json write_run(const MeasuredRun& run) {
-  Json j = Json::object(), environment = Json::object(), variables = Json::object(), rows = Json::array(), hosts = Json::array(), gpus = Json::array();
+Json write_environment(const Surroundings& run) {
+  Json environment = Json::object(), variables = Json::object(), hosts = Json::array(), gpus = Json::array();
   for (const std::string& h : run.facts.hosts) hosts.push_back(plain_text(h, 200));
   for (const std::string& g : run.facts.gpus) gpus.push_back(plain_text(g, 200));
   for (const auto& [name, value] : run.variables) variables[name] = plain_text(value, 200);
@@ -72,11 +72,16 @@ Json write_run(const MeasuredRun& run) {
   put(environment, "mpi", text_or_null(run.facts.mpi));
   put(environment, "launch", run.launch);
   put(environment, "variables", std::move(variables));
+  return environment;
+}
+
+Json write_run(const MeasuredRun& run) {
+  Json j = Json::object(), rows = Json::array();
   for (const RunRow& row : run.rows) rows.push_back(write_row(row));
   put(j, "schema", "wireplan.run/1");
   put(j, "engine", kEngineVersion);
   put(j, "complete", run.is_complete);
-  put(j, "environment", std::move(environment));
+  put(j, "environment", write_environment(run));
   put(j, "cluster", run.cluster);
   put(j, "rows", std::move(rows));
   return j;

@@ -28,10 +28,14 @@ struct RunRow {
   std::optional<double> error() const;  // predicted / measured - 1
 };
 
-struct MeasuredRun {
+struct Surroundings {
   BackendFacts facts;
   std::string date, launch;
   std::vector<std::pair<std::string, std::string>> variables;  // of the environment, that change what is measured
+};
+Json write_environment(const Surroundings& surroundings);
+
+struct MeasuredRun : Surroundings {
   Json cluster;                                                // as it was stated, or null
   std::vector<RunRow> rows;
   bool is_complete = false;
