@@ -52,9 +52,9 @@ def run(*words, check=True):
 
 
 class Hosts:
-    def __init__(self, rates):
-        """rates: of each host's wire in tc's words ("300mbit"), or None: as fast as it goes."""
-        self.rates = rates
+    def __init__(self, rates, slots=1):
+        """rates: of each host's wire in tc's words ("300mbit"), or None: as fast as it goes. slots: ranks on each host, neighbours by number."""
+        self.rates, self.slots = rates, slots
 
     def __enter__(self):
         global count
@@ -99,7 +99,7 @@ class Hosts:
                          f"host={self.name}$(( ${{address##*.}} - 1 ))\n"
                          'exec ip netns exec "$host" unshare --uts sh -c "hostname $host; $*"\n')
         agent.chmod(0o755)
-        (self.folder / "hosts").write_text("".join(f"{SUBNET}{i + 1} slots=1\n" for i in range(len(self.rates))))
+        (self.folder / "hosts").write_text("".join(f"{SUBNET}{i + 1} slots={self.slots}\n" for i in range(len(self.rates))))
 
     def shape(self, i, rate):
         """Both ends of a host's wire, also while it is in use."""
@@ -122,10 +122,10 @@ class Hosts:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def mpirun(self, command, timeout=120, variables={}, **options):
-        """One rank on each host."""
+        """The ranks of all hosts."""
         # Before other work on the machine, where that is allowed: a rank that waits for a core sends nothing. Chromium under test takes -8.
-        words = ["nice", "-n", "-12", "mpirun", "--allow-run-as-root", "--hostfile", str(self.folder / "hosts"), "-np", str(len(self.rates)),
-                 "--map-by", "node", "--mca", "plm_rsh_agent", str(self.folder / "agent")]
+        words = ["nice", "-n", "-12", "mpirun", "--allow-run-as-root", "--hostfile", str(self.folder / "hosts"), "-np", str(len(self.rates) * self.slots),
+                 "--map-by", "slot", "--mca", "plm_rsh_agent", str(self.folder / "agent")]
         for key, value in {**OPEN_MPI, **variables}.items():
             words += ["--mca", key, value]
         first = self.host(0)
