@@ -110,6 +110,11 @@ Errors write_file(const std::string& option, const std::string& path, const std:
   return {{option, given, "a place that can be written", "cannot write " + given + ": " + std::strerror(errno)}};
 }
 
+bool file_exists(const std::string& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
 Errors folder_errors(const std::string& option, const std::string& path) {
   std::error_code ignored;
   if (fs::is_directory(path, ignored)) return {};

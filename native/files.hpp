@@ -20,6 +20,8 @@ Result<std::string> read_lines(const std::string& path);
 // full, no rights). A link stays and leads to the new text, rights stay; what is no plain file (/dev/stdout, a pipe) is written to. Errors name `option`.
 Errors write_file(const std::string& option, const std::string& path, const std::string& text);
 
+bool file_exists(const std::string& path);
+
 // Nothing where `path` is a folder; `option` asked for it.
 Errors folder_errors(const std::string& option, const std::string& path);
 

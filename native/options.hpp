@@ -26,7 +26,7 @@ struct CollectiveOptions {
 };
 
 struct MeasureOptions {  // besides CollectiveOptions
-  std::string backend = "nccl", group, groups, place = "both", output;
+  std::string backend = "nccl", shapes, group, groups, place = "both", output;
   bool op_is_given = false, pairs = false, use_graphs = false, register_buffers = false, progress = false;
   int root = 0, checks = 1;
   double timeout_s = 300;

@@ -38,6 +38,7 @@ struct BackendFacts {
   std::vector<std::string> hosts;    // of each rank
   std::vector<std::string> gpus;     // of each rank, {}: host memory
   std::string driver, nccl, mpi;     // versions, "" where there are none
+  bool has_products = false;         // matrix products can be computed; else jobs of them wait
 };
 
 // One job of a schedule that is played (replay): a call of a group, or compute.
@@ -48,6 +49,7 @@ struct Job {
   double seconds = 0;       // of compute, where no products are given
   struct Product { int m = 0, n = 0, k = 0; };
   std::vector<Product> products;  // matrix products that a GPU computes instead of waiting
+  double copy_bytes = 0;          // > 0: a copy from one place of the GPU's memory to another instead
   std::vector<int> after;   // jobs of the list that must have ended before
 };
 struct JobTime { double start = 0, end = 0; };  // seconds since the processes' common start of the list; both 0: not of this rank

@@ -17,6 +17,7 @@
 #include "core/text/read_cluster.hpp"
 #include "core/text/reader.hpp"
 #include "native/collectives_command.hpp"
+#include "native/measure/gemm_command.hpp"
 #include "native/measure/groups.hpp"
 #include "native/measure/launch.hpp"
 #include "native/measure/load.hpp"
@@ -262,6 +263,7 @@ ExitStatus Measured::agreed(ExitStatus mine) {
 }
 
 int run_measure(const Options& options, const Presets& presets) {
+  if (options.subcommand == "gemm") return run_measure_gemm(options);
   std::optional<Cluster> cluster;
   if (!options.cluster.empty()) {
     Result<Cluster> named = named_cluster(options.cluster, presets);
@@ -319,6 +321,7 @@ void define_measure(CLI::App& app, Options& options) {
   command->add_option("-o,--output", how.output, "the run document, replaced as a whole after every row")->type_name("FILE");
   command->add_flag("-G,--cudagraph", how.use_graphs, "call through a CUDA graph");
   command->add_flag("-R,--local_register", how.register_buffers, "register the buffers with NCCL");
+  define_measure_gemm(*command, options);
   add_output_options(*command, options);
   command->footer("Every process measures the same; start them with mpirun, srun or torchrun. Sizes, counts and bandwidths mean what they mean in nccl-tests.\n"
                   "Exit status: 0 done, 1 wrong results, a call that failed or a slow pair, 2 bad input, 77 this machine cannot run it.\n\nExamples:\n"

@@ -353,6 +353,7 @@ Report MpiBackend::play(const std::vector<Job>& jobs, std::vector<std::vector<Jo
   Report report;
   for (std::size_t j = 0; j < jobs.size() && report; ++j) {
     const Job& job = jobs[j];
+    if (job.copy_bytes > 0) report = {CallOutcome::skipped, "copies are measured on GPUs"};
     is_mine[j] = job.group < 0 || lanes_[at(job.lane)][at(job.group)].place >= 0;
     if (job.group < 0 || !is_mine[j]) continue;
     const Member& m = lanes_[at(job.lane)][at(job.group)];

@@ -21,6 +21,7 @@ void find_all(Library& library, Driver& d) {
   library.find("cuMemAlloc_v2", d.allocate);
   library.find("cuMemFree_v2", d.free);
   library.find("cuMemsetD8Async", d.fill_bytes);
+  library.find("cuMemcpyDtoDAsync_v2", d.copy);
   library.find("cuMemcpyDtoHAsync_v2", d.copy_to_host);
   library.find("cuStreamCreate", d.create_stream);
   library.find("cuStreamDestroy_v2", d.destroy_stream);

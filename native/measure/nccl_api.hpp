@@ -44,6 +44,7 @@ struct Driver {
   CudaResult (*allocate)(Address* address, std::size_t bytes) = nullptr;
   CudaResult (*free)(Address address) = nullptr;
   CudaResult (*fill_bytes)(Address address, unsigned char value, std::size_t bytes, Stream stream) = nullptr;
+  CudaResult (*copy)(Address to, Address from, std::size_t bytes, Stream stream) = nullptr;
   CudaResult (*copy_to_host)(void* host, Address address, std::size_t bytes, Stream stream) = nullptr;
   CudaResult (*create_stream)(Stream* stream, unsigned flags) = nullptr;
   CudaResult (*destroy_stream)(Stream stream) = nullptr;

@@ -158,6 +158,7 @@ BackendFacts NcclBackend::facts() {
     f.driver = module.empty() ? cuda : module + " (" + cuda + ")";
   }
   f.nccl = version_text(api_.nccl.version);
+  f.has_products = Products::are_possible();
   return f;
 }
 

@@ -32,7 +32,7 @@ Report Gpu::open() {
   if (Report r = words_.cuda(rank_, "cuDevicePrimaryCtxRetain", cuda.retain_context(&context_, device_)); !r) return r;
   if (Report r = enter(); !r) return r;
   if (Report r = words_.cuda(rank_, "cuModuleLoadData", cuda.load_module(&module_, kKernels)); !r) return r;
-  const std::pair<const char*, Function*> kernels[] = {{"wireplan_fill", &fill_}, {"wireplan_check", &check_}, {"wireplan_spin", &spin_}};
+  const std::pair<const char*, Function*> kernels[] = {{"wireplan_fill", &fill_}, {"wireplan_noise", &noise_}, {"wireplan_check", &check_}, {"wireplan_spin", &spin_}};
   for (const auto& [kernel, function] : kernels)
     if (Report r = words_.cuda(rank_, "cuModuleGetFunction", cuda.function(function, module_, kernel)); !r) return r;
   if (Report r = hold_streams(1); !r) return r;
@@ -129,6 +129,15 @@ Report Gpu::fill(Address address, const Call& call, int place, std::uint64_t cou
   int type = static_cast<int>(call.type), redop = static_cast<int>(call.redop);
   void* parameters[] = {&address, &type, &redop, &place, &count};
   return launch(fill_, "cuLaunchKernel(wireplan_fill)", streams_[0], count, parameters);
+}
+
+Report Gpu::fill_noise(Address address, std::uint64_t count) const {
+  void* parameters[] = {&address, &count};
+  return launch(noise_, "cuLaunchKernel(wireplan_noise)", streams_[0], count, parameters);
+}
+
+Report Gpu::copy(Stream stream, Address to, Address from, std::size_t bytes) const {
+  return words_.cuda(rank_, "cuMemcpyDtoDAsync", words_.api->cuda.copy(to, from, bytes, stream));
 }
 
 Report Gpu::start_check(Address address, const Call& call, int size, int place, std::uint64_t count) const {

@@ -44,9 +44,11 @@ class Gpu {
 
   Report fill(Address address, const Call& call, int place, std::uint64_t count) const;  // the values of a place, elements 0 … count-1
   Report fill_bytes(Address address, std::size_t bytes) const;  // 0xff, which no result is
+  Report fill_noise(Address address, std::uint64_t count) const;  // bfloat16
   Report start_check(Address address, const Call& call, int size, int place, std::uint64_t count) const;
   Report read_check(std::uint64_t& wrong) const;  // once the stream is idle
   Report spin(Stream stream, double seconds) const;
+  Report copy(Stream stream, Address to, Address from, std::size_t bytes) const;
   double free_bytes() const;
 
   Buffer send, receive;
@@ -61,7 +63,7 @@ class Gpu {
   std::string name_, bus_;
   int capability_ = 0, multiprocessors_ = 1;
   Module module_ = nullptr;
-  Function fill_ = nullptr, check_ = nullptr, spin_ = nullptr;
+  Function fill_ = nullptr, noise_ = nullptr, check_ = nullptr, spin_ = nullptr;
   std::vector<Stream> streams_;
   std::vector<Event> events_;
   Buffer wrong_;

@@ -36,6 +36,11 @@ __attribute__((global)) void wireplan_fill(unsigned char* buffer, int type, int 
     wireplan::write_element(static_cast<wireplan::ElementType>(type), buffer, i, wireplan::value_at(static_cast<wireplan::Reduction>(redop), rank, i));
 }
 
+// Elements 0 … count-1 of a matrix.
+__attribute__((global)) void wireplan_noise(std::uint16_t* matrix, std::uint64_t count) {
+  for (std::uint64_t i = first_element(); i < count; i += all_threads()) matrix[i] = wireplan::noise_at(i);
+}
+
 // Adds the wrong elements of the receive buffer of place `rank` among `ranks` to *wrong.
 __attribute__((global)) void wireplan_check(const unsigned char* buffer, int op, int type, int redop, int root, std::uint64_t call_count, int ranks, int rank, std::uint64_t count,
                                             unsigned long long* wrong) {

@@ -63,6 +63,9 @@ Report NcclBackend::prepare_jobs(const std::vector<Job>& jobs, Stage& stage) {
     if (Report r = gpu.hold_events(1 + 2 * jobs.size()); !r) return r;
     if (Report r = gpu.hold(stage.meet[own], kMeetBytes, false); !r) return r;
     for (const Job& j : jobs) {
+      if (j.copy_bytes > 0)
+        for (auto* side : {&stage.send, &stage.receive})
+          if (Report r = gpu.hold((*side)[own][at(j.lane)], static_cast<std::size_t>(j.copy_bytes), false); !r) return r;
       if (j.group < 0) continue;
       const Member& m = lanes_[at(j.lane)][own][at(j.group)];
       if (m.place < 0) continue;
@@ -115,7 +118,9 @@ Report NcclBackend::enqueue_job(const Job& job, std::size_t j, const std::vector
         if (Report r = words_.cuda(gpu.rank(), "cuStreamWaitEvent", api_.cuda.wait_event(gpu.stream(lane), gpu.event(Stage::end_of(at(before))), 0)); !r) return r;
     if (Report r = gpu.record(Stage::start_of(j), gpu.stream(lane)); !r) return r;
     if (job.group >= 0) continue;
-    if (!stage.has_products || job.products.empty())
+    if (job.copy_bytes > 0) {
+      if (Report r = gpu.copy(gpu.stream(lane), stage.receive[own][lane].address, stage.send[own][lane].address, static_cast<std::size_t>(job.copy_bytes)); !r) return r;
+    } else if (!stage.has_products || job.products.empty())
       if (Report r = gpu.spin(gpu.stream(lane), job.seconds); !r) return r;
     for (const Job::Product& p : job.products)
       if (stage.has_products)

@@ -101,7 +101,7 @@ Report Products::prepare(const std::vector<Job::Product>& products, std::size_t 
       const std::size_t before = buffer->bytes;
       if (Report r = gpu_.hold(*buffer, elements * kElement, false); !r) return r;
       if (buffer->bytes != before)
-        if (Report r = words_.cuda(gpu_.rank(), "cuMemsetD8Async", words_.api->cuda.fill_bytes(buffer->address, 0, buffer->bytes, gpu_.stream())); !r) return r;
+        if (Report r = gpu_.fill_noise(buffer->address, buffer->bytes / kElement); !r) return r;
     }
     const bool is_known = std::any_of(shapes_.begin(), shapes_.end(), [&](const auto& s) { return s->product.m == p.m && s->product.n == p.n && s->product.k == p.k; });
     if (!is_known)

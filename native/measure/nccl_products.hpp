@@ -8,7 +8,7 @@
 
 namespace wireplan::nccl_backend {
 
-// C (m × n) = A (m × k) · B (k × n), bfloat16 with sums in float32, column after column. What the matrices hold does not matter; they are zero.
+// C (m × n) = A (m × k) · B (k × n), bfloat16 with sums in float32, column after column. They hold noise (values.hpp).
 class Products {
  public:
   Products(const Words& words, Gpu& gpu);

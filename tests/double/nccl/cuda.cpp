@@ -115,6 +115,14 @@ Result cuMemsetD8Async(unsigned long long address, unsigned char value, std::siz
   stream->add([=](Stream&) { std::memset(reinterpret_cast<void*>(address), value, bytes); });
   return kDone;
 }
+Result cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, std::size_t bytes, Stream* stream) {
+  if (const Result r = state(); r != kDone) return r;
+  stream->add([=](Stream& s) {
+    std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes);
+    s.now += 2.0 * static_cast<double>(bytes) / machine().memory_rate;
+  });
+  return kDone;
+}
 Result cuMemcpyDtoHAsync_v2(void* host, unsigned long long address, std::size_t bytes, Stream* stream) {
   if (const Result r = state(); r != kDone) return r;
   stream->add([=](Stream&) { std::memcpy(host, reinterpret_cast<void*>(address), bytes); });
@@ -202,6 +210,15 @@ Result cuLaunchKernel(FunctionOf* function, unsigned grid, unsigned, unsigned, u
     const auto count = parameter<std::uint64_t>(p, 4);
     stream->add([=](Stream& s) {
       for (std::uint64_t i = 0; i < count; ++i) wireplan::write_element(type, buffer, i, wireplan::value_at(redop, rank, i));
+      s.now += kKernelSeconds;
+    });
+    return kDone;
+  }
+  if (function->name == "wireplan_noise" && function->parameters == "u64 u64") {
+    auto* matrix = parameter<std::uint16_t*>(p, 0);
+    const auto count = parameter<std::uint64_t>(p, 1);
+    stream->add([=](Stream& s) {
+      for (std::uint64_t i = 0; i < count; ++i) matrix[i] = wireplan::noise_at(i);
       s.now += kKernelSeconds;
     });
     return kDone;

@@ -30,6 +30,7 @@ Machine read_machine() {
     else if (key == "latency") m.latency = std::stod(value);
     else if (key == "bandwidth") m.bandwidth = std::stod(value);
     else if (key == "flops") m.flops = std::stod(value);
+    else if (key == "memory-rate") m.memory_rate = std::stod(value);
     else if (key == "driver") m.driver = std::stoi(value);
     else if (key == "nccl") m.nccl = std::stoi(value);
     else if (key == "dir") m.dir = value;

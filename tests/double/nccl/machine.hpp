@@ -7,6 +7,7 @@
 //   gpus=4 memory=1e9          how many, and bytes of each
 //   latency=5e-6 bandwidth=1e10 link=0-1:5e9,2-3:1e9     a step of a ring in seconds; bytes/s of the links between ranks, and of some pairs
 //   flops=1e14                 of matrix products
+//   memory-rate=1e12           bytes a second that a copy on the GPU reads and writes
 //   driver=13000 nccl=22809    versions
 //   dir=DIR                    where processes of a run meet (files of shared memory); needed with several
 //   report=FILE                at the end of each process a line of what is still alive is added
@@ -29,7 +30,7 @@ namespace wireplan_double {
 struct Machine {
   int gpus = 1, driver = 13000, nccl = 22809;
   std::size_t memory = std::size_t{1} << 30;
-  double latency = 5e-6, bandwidth = 1e10, flops = 1e14;
+  double latency = 5e-6, bandwidth = 1e10, flops = 1e14, memory_rate = 1e12;
   std::map<std::pair<int, int>, double> links;
   std::map<std::string, std::pair<int, long>> faults;  // name: rank, from which call on
   std::string dir, report;
