@@ -45,6 +45,7 @@ Result<std::string> read_text(const std::string& path, std::size_t most = kMaxDo
     text.resize(before + read);
   }
   if (std::ferror(file.get())) return unreadable(path, std::strerror(errno));
+  if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);  // the byte-order mark that editors on Windows write
   return text;
 }
 
@@ -157,7 +158,7 @@ namespace {
 Result<Json> read_machine(const std::string& path, const Presets& presets) {
   Result<std::string> text = read_text(path);
   if (!text) return text.errors();
-  const std::size_t first = text.value().find_first_not_of(" \t\r\n\xEF\xBB\xBF");
+  const std::size_t first = text.value().find_first_not_of(" \t\r\n");
   if (first == std::string::npos || text.value()[first] == '{' || text.value()[first] == '"') return parse_json(text.value());
   Result<Cluster> cluster = import_topology(text.value(), {}, presets);
   if (!cluster) return cluster.errors();

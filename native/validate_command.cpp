@@ -142,7 +142,9 @@ int run_validate(const Options& options, const Presets& presets) {
     if (const int* refused = std::get_if<int>(&result)) return *refused;
     now = std::move(std::get<Measured>(result));
     if (!now->is_first()) return now->agreed(kDone);
-    if (Result<ImportedMeasurements> found = import_run(write_run(now->run), cluster.value().gpus_per_node)) add_imported(std::move(found.value()), measurements.profile.curves, measurements);
+    Result<ImportedMeasurements> found = import_run(write_run(now->run), cluster.value().gpus_per_node);
+    if (!found) return static_cast<int>(now->agreed(static_cast<ExitStatus>(print_errors(found.errors(), options.json))));
+    add_imported(std::move(found.value()), measurements.profile.curves, measurements);
   }
   const auto finish = [&](int status) { return now ? static_cast<int>(now->agreed(static_cast<ExitStatus>(status))) : status; };
 

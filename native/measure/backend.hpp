@@ -88,10 +88,9 @@ class Backend {
 
 // What a back-end is asked for when it is opened.
 struct BackendRequest {
-  std::vector<int> gpus;  // of this process, {}: as the launcher says (one a process), or all there are where nothing was launched
   bool use_graphs = false, register_buffers = false;
   double timeout_s = 0;   // for meeting the other processes; 0: the back-end's own
-  int per_process = 0;    // GPUs that one process drives; 0: as `gpus` says
+  int per_process = 0;    // GPUs that one process drives; 0: one where a launcher started several, else all there are
 };
 
 // Why a back-end cannot run here: exit status 77 when `is_missing`, else bad input.

@@ -13,6 +13,7 @@
 #include "core/answer/curves.hpp"
 #include "core/base/format.hpp"
 #include "core/base/statistics.hpp"
+#include "core/count/messages.hpp"
 #include "core/text/plain_text.hpp"
 #include "core/text/read_cluster.hpp"
 #include "core/text/reader.hpp"
@@ -32,7 +33,7 @@ namespace wireplan {
 namespace {
 
 constexpr double kBegin = 1024, kEnd = 64.0 * 1024 * 1024;  // where -b and -e are not given
-constexpr double kSlowPair = 0.7;  // of the median of all pairs, where no cluster says what a pair should reach
+constexpr double kPairTolerance = 0.3;  // a choice: healthy pairs of one machine differ by a few percent, a link at half its lanes by 100
 
 template <class E>
 Result<E> named(const char* option, const std::string& name, const char* what) {
@@ -154,16 +155,19 @@ std::vector<std::string> slow_pairs(const MeasuredRun& run, double tolerance) {
   for (const RunRow& r : run.rows) largest = std::max(largest, r.size);
   for (const RunRow& r : run.rows)
     if (r.size == largest && r.is_ok() && !r.call.in_place) rows.push_back(&r);
-  std::vector<double> rates;
-  for (const RunRow* r : rows) rates.push_back(r->bus_bandwidth().value);
-  const double middle = quantile(rates, 0.5);
+  const auto middle_of = [&](Collective op) {
+    std::vector<double> rates;
+    for (const RunRow* r : rows)
+      if (r->call.op == op) rates.push_back(r->bus_bandwidth().value);
+    return BytesPerSecond(quantile(std::move(rates), 0.5));
+  };
   std::vector<std::string> slow;
   std::vector<int> times(run.facts.hosts.size(), 0);
   for (const RunRow* r : rows) {
-    const double rate = r->bus_bandwidth().value, usual = r->predicted ? r->size.value / r->predicted->value.value / (1 + tolerance) : kSlowPair * middle;
-    if (rate >= usual) continue;
-    slow.push_back("ranks " + rank_text(run, r->ranks[0]) + " and " + rank_text(run, r->ranks[1]) + ": " + format_rate(BytesPerSecond(rate)) + " at " + format_message_size(r->size) + ", " +
-                   (r->predicted ? "predicted " + format_rate(r->size / r->predicted->value) : "the median of all pairs is " + format_rate(BytesPerSecond(middle))));
+    const BytesPerSecond rate = r->bus_bandwidth(), usual = r->predicted ? bus_factor(r->call.op, 2) * r->size / r->predicted->value : middle_of(r->call.op);
+    if (rate * (1 + tolerance) >= usual) continue;
+    slow.push_back(std::string(name_of(r->call.op)) + " of ranks " + rank_text(run, r->ranks[0]) + " and " + rank_text(run, r->ranks[1]) + ": " + format_rate(rate) + " at " + format_message_size(r->size) + ", " +
+                   (r->predicted ? "predicted " : "the median of all pairs is ") + format_rate(usual));
     for (int rank : r->ranks) ++times[static_cast<std::size_t>(rank)];
   }
   // One rank that all of several have in common: its own link, not theirs.
@@ -187,7 +191,7 @@ std::variant<int, Measured> measure(const Options& options, const Presets& prese
   std::erase_if(sweep.ops, [&](Collective op) { return std::find(left_out.begin(), left_out.end(), op) != left_out.end(); });
 
   Refusal refusal;
-  measured.backend = load_backend(how.backend, {{}, how.use_graphs, how.register_buffers, how.timeout_s, options.collectives.per_node.value_or(0)}, refusal);
+  measured.backend = load_backend(how.backend, {how.use_graphs, how.register_buffers, how.timeout_s, options.collectives.per_node.value_or(0)}, refusal);
   if (!measured.backend) {
     const std::string other = how.backend == "nccl" ? ". --backend mpi measures host memory instead" : "";
     print_errors({{"--backend", value_text(Json(how.backend)), "a machine that has it", refusal.text + other}}, options.json && launch.rank == 0);
@@ -276,7 +280,7 @@ int run_measure(const Options& options, const Presets& presets) {
   Measured& measured = std::get<Measured>(result);
   const MeasuredRun& run = measured.run;
   std::vector<std::string> slow;
-  if (options.measuring.pairs) slow = slow_pairs(run, options.tolerance > 0 ? options.tolerance : 1 - kSlowPair);
+  if (options.measuring.pairs) slow = slow_pairs(run, options.tolerance > 0 ? options.tolerance : kPairTolerance);
   const bool is_no = !slow.empty() || std::any_of(run.rows.begin(), run.rows.end(), is_bad);
   const ExitStatus exit = measured.agreed(!measured.is_written ? kBadInput : is_no ? kAnswerIsNo : kDone);
   if (!measured.is_first()) return exit;
@@ -284,7 +288,7 @@ int run_measure(const Options& options, const Presets& presets) {
   if (options.json) return print(dump_json(write_run(run)), exit);
   if (!is_text) return print(render_run(run, options.format), exit);
   std::string tail;
-  if (options.measuring.pairs && !run.rows.empty()) tail += pairs_square(run, run.rows.back().size, measured.backend->ranks());
+  if (options.measuring.pairs && !run.rows.empty() && measured.sweep.ops.size() == 1) tail += pairs_square(run, run.rows.back().size, measured.backend->ranks());
   double wrong = 0;
   for (const RunRow& r : run.rows) wrong += static_cast<double>(r.wrong.value_or(0));
   tail += wrong > 0 ? "# " + format_exact(wrong) + " elements were WRONG.\n" : measured.sweep.looks_at_results ? "# All results that were looked at are right.\n" : "";
@@ -317,7 +321,7 @@ void define_measure(CLI::App& app, Options& options) {
   group->excludes(groups)->excludes(pairs);
   groups->excludes(pairs);
   command->add_option("--cluster", options.cluster, "what is measured, for the prediction: a node's id or a file")->type_name("CLUSTER");
-  command->add_option("--tolerance", options.tolerance, "with --pairs: how much slower than predicted a pair may be (default 0.3)")->type_name("SHARE")->check(CLI::Range(1e-6, 100.0));
+  command->add_option("--tolerance", options.tolerance, "with --pairs: how much slower a pair may be than predicted, or without --cluster than the median of all pairs (default 0.3)")->type_name("SHARE")->check(CLI::Range(1e-6, 100.0));
   command->add_option("-o,--output", how.output, "the run document, replaced as a whole after every row")->type_name("FILE");
   command->add_flag("-G,--cudagraph", how.use_graphs, "call through a CUDA graph");
   command->add_flag("-R,--local_register", how.register_buffers, "register the buffers with NCCL");

@@ -76,13 +76,11 @@ bool NcclBackend::choose_gpus(const Launch& launch, std::vector<int>& ordinals, 
     return false;
   }
   const bool is_launched = launch.processes > 1;
-  ordinals = request_.gpus;
-  if (ordinals.empty()) {
-    const int count = request_.per_process > 0 ? request_.per_process : is_launched ? 1 : visible;
-    int first = is_launched ? launch.local_rank * count : 0;
-    if (first + count > visible && visible == count) first = 0;  // the launcher shows each process its own
-    for (int i = 0; i < count; ++i) ordinals.push_back(first + i);
-  }
+  const int count = request_.per_process > 0 ? request_.per_process : is_launched ? 1 : visible;
+  int first = is_launched ? launch.local_rank * count : 0;
+  if (first + count > visible && visible == count) first = 0;  // the launcher shows each process its own
+  ordinals.clear();
+  for (int i = 0; i < count; ++i) ordinals.push_back(first + i);
   for (const int o : ordinals) {
     if (o >= 0 && o < visible) continue;
     why_not = "process " + std::to_string(launch.rank) + " should drive " + std::to_string(ordinals.size()) + (ordinals.size() == 1 ? " GPU" : " GPUs") + " from number " + std::to_string(ordinals.front()) +

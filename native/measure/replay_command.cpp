@@ -218,7 +218,7 @@ int run_replay(const Options& options, const Presets& presets) {
     return refuse_all({{"--timeout", format_exact(how.timeout_s), "more than " + format_seconds(step), "a step is predicted to take " + format_seconds(step) + ", longer than --timeout. Nearest: --timeout " + format_fixed(std::ceil(3 * step.value), 0)}});
   const Schedules schedules(plan, cost, constants.value().efficiency);
   static_cast<Surroundings&>(replay) = surroundings(*backend, launch);
-  const bool with_products = !replay.facts.gpus.empty();
+  const bool with_products = replay.facts.has_products;
   Result<ProcessJobs> jobs = process_jobs(schedules, backend->own_ranks(), with_products);
   const std::vector<std::string> sound = backend->exchange(jobs ? "" : jobs.errors().front().text);
   if (!jobs) return refuse_all(jobs.errors());
@@ -258,7 +258,7 @@ void define_replay(CLI::App& app, Options& options) {
                   "  wireplan replay plan.json\n"
                   "  mpirun -n 4 wireplan replay story --backend mpi --profile report/profile.json\n"
                   "  srun -n 16 wireplan replay plan.json --set parallel.data_sharding=fsdp --repeats 20 -o replay.json\n\n" +
-                  std::string("PLAN is a file, a scenario id (wireplan presets scenarios) or a share link."));
+                  std::string("PLAN is a file, a scenario id (wireplan presets scenarios), a share link, or - for standard input where one process runs."));
 }
 
 }  // namespace wireplan

@@ -30,13 +30,11 @@ struct ReplayRow {
 struct Replay : Surroundings {
   Plan plan;
   Estimate estimate;
-  std::vector<StepJob> slowest_jobs;
   double tolerance = 0.1;
-  int repeats_asked = 0;
   bool is_complete = false;
   std::string failure;   // why it stopped, "" where it did not
 
-  // Filled in by add_repeat().
+  // Filled in by judge().
   int repeats = 0;
   double predicted = 0, played = 0;  // the estimate's step; what the jobs take as predicted
   double timed = 0;                  // of the compute lane: waits for a time, which hold by construction
@@ -52,7 +50,8 @@ struct Replay : Surroundings {
   std::string verdict() const;
 };
 
-// Works out what the repeats say.
+// What the repeats say. repeats: [repeat][GPU][job], seconds from the common start; plays_products: matrix products ran as such, so that their jobs are no waits
+// of a stated time. Valid on process 0, which has the times of all.
 void judge(Replay& replay, const Schedules& schedules, const std::vector<PlayedTimes>& repeats, bool plays_products);
 
 Json write_replay(const Replay& replay);

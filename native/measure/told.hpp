@@ -25,6 +25,7 @@ struct Told {
     std::uint64_t count = 0;
     if (t.size() < 1 + sizeof count) return {{CallOutcome::failed, "a process said nothing"}, {}};
     std::memcpy(&count, t.data() + 1, sizeof count);
+    if (t[0] < '0' || t[0] > '2' || count > (t.size() - 1 - sizeof count) / sizeof(double)) return {{CallOutcome::failed, "a process said something that cannot be read"}, {}};
     const std::size_t start = 1 + sizeof count, bytes = static_cast<std::size_t>(count) * sizeof(double);
     told.report.outcome = static_cast<CallOutcome>(t[0] - '0');
     told.numbers.resize(static_cast<std::size_t>(count));

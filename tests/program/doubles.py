@@ -40,11 +40,11 @@ def torchrun(rank, processes, port, local=None):
 class Team:
     """Processes that were started together. done[i] has returncode, out, err of process i."""
 
-    def __init__(self, count, env, *arguments, each=None, launch=torchrun, port=None, timeout=60):
+    def __init__(self, count, env, *arguments, command="measure", each=None, launch=torchrun, port=None, timeout=60):
         port = port or free_port()
         self.running = [
             subprocess.Popen(
-                [Program.path, "measure", *arguments, *(each(r) if each else ())], env=env | launch(r, count, port),
+                [Program.path, command, *arguments, *(each(r) if each else ())], env=env | launch(r, count, port),
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             )
             for r in range(count)

@@ -121,6 +121,14 @@ def test_a_link_carries_the_profile_to_the_page(wireplan):
     assert error["path"] == "cluster.profile" and "does not fit into a link" in error["text"]
 
 
+def test_a_byte_order_mark_is_no_part_of_a_file(wireplan, tmp_path):
+    run = {"schema": "wireplan.run/1", "rows": [{"op": "all_gather", "ranks": list(range(8)), "size_bytes": 8589934592, "time_s": {"median": 0.034}, "wrong": 0, "status": "ok"}]}
+    file = tmp_path / "run.json"
+    file.write_bytes(b"\xef\xbb\xbf" + json.dumps(run).encode())
+    assert "8 GiB" in wireplan("import", str(file)).out
+    assert wireplan("validate", str(file), "--cluster", "dgx-a100-80gb").returncode == 0
+
+
 def test_wrong_results_are_not_within(wireplan):
     log = open(H100).read().replace("480.16      0 ", "480.16      5 ")
     done = wireplan("validate", "-", "--cluster", "hgx-h100-80gb", "--tolerance", "100", "--json", text=log)

@@ -66,7 +66,7 @@ def test_declarations_are_those_of_the_header(tmp_path, name, source, variable, 
     if table == "BlasApi":
         lines += ['#include "native/measure/nccl_blas.hpp"']
         lines += ["static_assert(sizeof(wireplan::nccl_backend::Heuristic) == sizeof(cublasLtMatmulHeuristicResult_t));", "static_assert(sizeof(wireplan::nccl_backend::Algorithm) == sizeof(cublasLtMatmulAlgo_t));",
-                  "static_assert(CUBLAS_COMPUTE_32F == 68 && CUDA_R_32F == 0 && CUDA_R_16BF == 14 && CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES == 1);"]
+                  "namespace ours = wireplan::nccl_backend;", "static_assert(CUBLAS_COMPUTE_32F == ours::kComputeFloat && CUDA_R_32F == ours::kFloat && CUDA_R_16BF == ours::kBfloat16 && CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES == ours::kPreferMostWorkspace);"]
     else:
         lines += ['#include "native/measure/nccl_api.hpp"']
     lines += [SAME, "using namespace wireplan::nccl_backend;"]
