@@ -88,6 +88,8 @@ int run_import(const Options& options, const Presets& presets) {
   const bool is_tests = options.import_as.empty() ? looks_like_nccl_tests(text.value()) || holds_run(text.value()) : options.import_as == "nccl-tests";
   if (is_tests) return import_tests(options, text.value());
   if (options.import_as == "nccl" || looks_like_nccl_log(text.value())) return import_log(options, text.value(), presets);
+  if (text.value().find("\"wireplan.") != std::string::npos)
+    if (const Result<Json> json = parse_json(text.value()); !json) return print_errors(in_file(options.files.front(), json.errors()), options.json);
   return print_errors({not_imported(options.files.front(), text.value())}, options.json);
 }
 

@@ -147,6 +147,9 @@ int run(const Options& options) {
   if (options.command == "topology") return run_topology(options, presets);
   if (options.command == "collectives") return run_collectives(options, presets);
   if (options.command == "accuracy") return run_accuracy(options, presets);
+  if (options.command == "measure" || options.command == "replay" || options.measure)
+    if (const std::string wrong = launch_from_environment().wrong; !wrong.empty())
+      return print_errors({Error{"environment", value_text(Json(wrong.substr(0, wrong.find(':')))), "what mpirun, srun or torchrun set", wrong}}, options.json);
   if (options.command == "measure") return run_measure(options, presets);
   if (options.command == "replay") return run_replay(options, presets);
   if (options.command == "import") return run_import(options, presets);

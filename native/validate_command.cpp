@@ -1,5 +1,6 @@
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -66,6 +67,30 @@ Errors add_file(const std::string& file, const Cluster& cluster, Measurements& a
   return {};
 }
 
+// Whether `op`, or one of all operations, is not among the known ones. A name that is none is missing: measure() says what is wrong with it.
+bool is_missing(const std::string& op, const std::vector<Collective>& known) {
+  const auto is_known = [&](Collective c) { return std::find(known.begin(), known.end(), c) != known.end(); };
+  if (op != "all") {
+    const std::optional<Collective> only = value_named<Collective>(op);
+    return !only || !is_known(*only);
+  }
+  for (std::size_t i = 0; i < kNames<Collective>.size(); ++i)
+    if (!is_known(static_cast<Collective>(i))) return true;
+  return false;
+}
+
+// Curves of the same operation and GPUs are one; repeats become their median.
+void merge_curves(std::vector<MeasuredCurve>& curves) {
+  std::vector<MeasuredCurve> merged;
+  for (MeasuredCurve& c : curves) {
+    const auto same = std::find_if(merged.begin(), merged.end(), [&](const MeasuredCurve& m) { return m.collective == c.collective && m.ranks == c.ranks && m.nodes == c.nodes && m.gpus == c.gpus && m.dtype == c.dtype && m.launch == c.launch; });
+    if (same == merged.end()) merged.push_back(std::move(c));
+    else same->points.insert(same->points.end(), c.points.begin(), c.points.end());
+  }
+  for (MeasuredCurve& c : merged) merge_repeats(c.points);
+  curves = std::move(merged);
+}
+
 Profile profile_of(const Measurements& measured, const MachineReport& report) {
   Profile profile = measured.profile;
   profile.fits.clear();
@@ -120,15 +145,17 @@ int run_validate(const Options& options, const Presets& presets) {
     return refuse({Error{"--tolerance", "\"nan\"", "0.000001 to 100", "a tolerance is a share of the measured time, not \"nan\". Nearest: 0.2, or leave it out"}});
   if (options.cluster.empty()) return missing("--cluster", "--cluster is missing: what was measured, as the id of a node (wireplan presets nodes) or a file");
   Result<Cluster> cluster = named_cluster(options.cluster, presets);
-  if (!cluster) return refuse(cluster.errors());
+  if (!cluster) return print_errors(cluster.errors(), options.json && is_first);  // files may differ between hosts: each process says it
   cluster.value().profile.reset();  // else what was measured is compared with itself
   Result<Constants> constants = presets.constants();
   if (!constants) return refuse(constants.errors());
   Measurements measurements;
   Errors errors;
+  if (options.measure && launch_from_environment().processes > 1 && std::find(options.files.begin(), options.files.end(), "-") != options.files.end())
+    return refuse({Error{"FILE", "\"-\"", "a file", "every process reads the files, and a launcher gives standard input to one. Nearest: a file that all hosts see"}});
   for (const std::string& file : options.files)
     for (Error& e : add_file(file, cluster.value(), measurements)) errors.push_back(std::move(e));
-  if (!errors.empty()) return refuse(errors);
+  if (!errors.empty()) return print_errors(errors, options.json && is_first);
 
   std::optional<Measured> now;
   if (options.measure) {
@@ -138,19 +165,33 @@ int run_validate(const Options& options, const Presets& presets) {
     Options asked = options;
     if (!options.measuring.op_is_given) asked.collectives.op = "all";
     asked.measuring.place = "out";
-    auto result = measure(asked, presets, cluster.value(), known, false);
-    if (const int* refused = std::get_if<int>(&result)) return *refused;
-    now = std::move(std::get<Measured>(result));
-    if (!now->is_first()) return now->agreed(kDone);
-    Result<ImportedMeasurements> found = import_run(write_run(now->run), cluster.value().gpus_per_node);
-    if (!found) return static_cast<int>(now->agreed(static_cast<ExitStatus>(print_errors(found.errors(), options.json))));
-    add_imported(std::move(found.value()), measurements.profile.curves, measurements);
+    for (const Collective c : known) asked.words += " without " + std::string(name_of(c));  // processes whose files differ must not start different calls
+    if (!options.out_folder.empty()) {  // so that a hang or a kill leaves the rows before it
+      std::error_code ignored;
+      if (is_first) fs::create_directories(options.out_folder, ignored);
+      asked.measuring.output = (fs::path(options.out_folder) / "run.json").string();
+    }
+    if (is_missing(asked.collectives.op, known)) {
+      auto result = measure(asked, presets, cluster.value(), known, false);
+      if (const int* refused = std::get_if<int>(&result)) return *refused;
+      now = std::move(std::get<Measured>(result));
+      if (!now->is_first()) return now->agreed(kDone);
+      Result<ImportedMeasurements> found = import_run(write_run(now->run), cluster.value().gpus_per_node);
+      if (!found) return static_cast<int>(now->agreed(static_cast<ExitStatus>(print_errors(found.errors(), options.json))));
+      add_imported(std::move(found.value()), measurements.profile.curves, measurements);
+    } else if (!is_first) {
+      return kDone;
+    }
   }
   const auto finish = [&](int status) { return now ? static_cast<int>(now->agreed(static_cast<ExitStatus>(status))) : status; };
 
+  merge_curves(measurements.profile.curves);
   const PreparedCluster prepared = prepare(cluster.value(), constants.value().links);
   const MachineReport report = machine_report(measurements.profile.curves, prepared, options.tolerance);
   if (report.rows.empty()) {
+    for (const Note& n : measurements.notes)
+      if (n.severity == Severity::error) errors.push_back({"FILE", "", "calls that end with right results", n.text});
+    if (!errors.empty()) return finish(print_errors(errors, options.json, kAnswerIsNo));
     for (const std::string& text : report.left_out) errors.push_back({"--cluster", value_text(Json(options.cluster)), "the cluster that was measured", text + ". Nearest: state the number of nodes and GPUs in a cluster document"});
     if (errors.empty()) errors.push_back({"FILE", "", "measured curves", "the files hold no measured curve"});
     return finish(print_errors(errors, options.json));
@@ -170,7 +211,7 @@ void define_validate(CLI::App& app, Options& options) {
   validate->add_option("FILE", options.files, "logs of nccl-tests, profiles, runs; - for standard input")->type_name("");
   validate->add_option("--cluster", options.cluster, "the cluster that was measured: a node's id or a file")->type_name("CLUSTER");
   validate->add_option("--tolerance", options.tolerance, "largest error, e.g. 0.2; left out: the band of the prediction")->type_name("SHARE")->check(CLI::Range(1e-6, 100.0));
-  validate->add_option("--out", options.out_folder, "folder for profile.json, report.json, report.html and report.md; nothing is written without it")->type_name("DIR");
+  validate->add_option("--out", options.out_folder, "folder for profile.json, report.json, report.html and report.md, with --measure run.json as well; nothing is written without it")->type_name("DIR");
   validate->add_flag("--print-link", options.print_link, "print a share link that opens the page with the profile inside, instead of the report; refused where it is too large");
   validate->add_flag("--measure", options.measure, "first measure the operations that the files do not hold, with all ranks; then the options below count");
   add_measuring_options(*validate, options);

@@ -102,7 +102,8 @@ Result<std::vector<MeasuredCurve>> read_run_curves(const Json& document, int gpu
     const std::string path = "rows." + std::to_string(i);
     if (!row.is_object()) return Error{path, value_text(row), "an object", path + " must be an object, not " + value_text(row)};
     const Json *status = member(row, "status"), *in_place = member(row, "in_place"), *time = member(row, "time_s");
-    if ((status && text_of(status) != "ok") || number_at(row, "wrong", 0) > 0 || (in_place && in_place->is_boolean() && in_place->get<bool>())) continue;
+    const Json* own = member(row, "ranks");  // of one rank: a trial of an installation (--group 0), no curve
+    if ((own && own->is_array() && own->size() == 1) || (status && text_of(status) != "ok") || number_at(row, "wrong", 0) > 0 || (in_place && in_place->is_boolean() && in_place->get<bool>())) continue;
     const auto collective = value_named<Collective>(text_at(row, "op"));
     const double size = number_at(row, "size_bytes", -1), median = time && time->is_object() ? number_at(*time, "median", -1) : number_at(row, "time_s", -1);
     Place at = place_of(row, hosts, gpus_per_node);
@@ -118,7 +119,7 @@ Result<std::vector<MeasuredCurve>> read_run_curves(const Json& document, int gpu
       curve->ranks = at.ranks;
       curve->nodes = at.nodes;
       curve->gpus = std::move(at.gpus);
-      curve->dtype = text_at(row, "dtype");
+      curve->dtype = plain_text(text_at(row, "dtype"), 20);
     }
     if (curve->points.size() < kMostPoints) curve->points.push_back(point);
   }
@@ -143,6 +144,8 @@ Result<ImportedMeasurements> import_run(const Json& document, int gpus_per_node)
       for (const Json& gpu : *gpus)
         if (const std::string name = plain_text(text_of(&gpu), 200); !name.empty() && std::find(found.gpu_names.begin(), found.gpu_names.end(), name) == found.gpu_names.end() && found.gpu_names.size() < 16) found.gpu_names.push_back(name);
   }
+  if (const Json* whole = member(document, "complete"); whole && whole->is_boolean() && !whole->get<bool>())
+    found.notes.push_back({Severity::warning, "", "the run was broken off: it holds what was measured until then"});
   for (const Json& row : *member(document, "rows")) {
     const double wrong = number_at(row, "wrong", 0), size = number_at(row, "size_bytes", 0);
     const bool has_failed = text_at(row, "status") == "failed";

@@ -21,6 +21,8 @@ std::optional<int> number_in(const char* name) {
   return value;
 }
 
+constexpr int kMostProcesses = 100'000;
+
 struct Launcher { const char *by, *rank, *processes, *local_rank, *local_processes; };
 constexpr Launcher kLaunchers[] = {
     {"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
@@ -42,8 +44,16 @@ std::string first_host(const std::string& list) {
 Launch launch_from_environment() {
   Launch launch;
   for (const Launcher& l : kLaunchers) {
+    if (variable(l.rank).empty() || variable(l.processes).empty()) continue;
     const std::optional<int> rank = number_in(l.rank), processes = number_in(l.processes);
-    if (!rank || !processes || *rank >= *processes) continue;
+    if (!processes || *processes < 1 || *processes > kMostProcesses) {
+      launch.wrong = std::string(l.processes) + '=' + variable(l.processes) + ": a run has 1 to " + std::to_string(kMostProcesses) + " processes";
+      break;
+    }
+    if (!rank || *rank >= *processes) {
+      launch.wrong = std::string(l.rank) + '=' + variable(l.rank) + ": of " + std::to_string(*processes) + " processes the ranks are 0 to " + std::to_string(*processes - 1);
+      break;
+    }
     launch.by = l.by;
     launch.rank = *rank;
     launch.processes = *processes;
@@ -54,6 +64,8 @@ Launch launch_from_environment() {
   launch.address = variable("MASTER_ADDR");
   if (launch.address.empty()) launch.address = first_host(variable("SLURM_JOB_NODELIST"));
   launch.port = number_in("MASTER_PORT").value_or(0);
+  if (!variable("MASTER_PORT").empty() && (launch.port < 1 || launch.port > 65535) && launch.wrong.empty() && launch.processes > 1)
+    launch.wrong = "MASTER_PORT=" + variable("MASTER_PORT") + ": a port is 1 to 65535";
   return launch;
 }
 

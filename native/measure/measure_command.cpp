@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <map>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "core/answer/curves.hpp"
@@ -150,29 +152,34 @@ std::string rank_text(const MeasuredRun& run, int rank) {
 
 // Pairs that are slower than their wires, or than the others, at the largest size: one sentence each.
 std::vector<std::string> slow_pairs(const MeasuredRun& run, double tolerance) {
+  using Form = std::pair<Collective, bool>;  // in place or not
+  const auto form_of = [](const RunRow& r) { return Form(r.call.op, r.call.in_place); };
+  std::map<Form, Bytes> largest;
+  for (const RunRow& r : run.rows) largest[form_of(r)] = std::max(largest[form_of(r)], r.size);
   std::vector<const RunRow*> rows;
-  Bytes largest;
-  for (const RunRow& r : run.rows) largest = std::max(largest, r.size);
-  for (const RunRow& r : run.rows)
-    if (r.size == largest && r.is_ok() && !r.call.in_place) rows.push_back(&r);
-  const auto middle_of = [&](Collective op) {
+  std::vector<std::string> slow;
+  for (const RunRow& r : run.rows) {
+    if (r.size != largest[form_of(r)] || r.ranks.size() != 2) continue;
+    if (r.is_ok()) rows.push_back(&r);
+    else slow.push_back(std::string(name_of(r.call.op)) + " of ranks " + rank_text(run, r.ranks[0]) + " and " + rank_text(run, r.ranks[1]) + " was not measured: " + r.report.message);
+  }
+  const auto middle_of = [&](const Form& form) {
     std::vector<double> rates;
     for (const RunRow* r : rows)
-      if (r->call.op == op) rates.push_back(r->bus_bandwidth().value);
+      if (form_of(*r) == form) rates.push_back(r->bus_bandwidth().value);
     return BytesPerSecond(quantile(std::move(rates), 0.5));
   };
-  std::vector<std::string> slow;
-  std::vector<int> times(run.facts.hosts.size(), 0);
+  std::set<std::vector<int>> pairs;
   for (const RunRow* r : rows) {
-    const BytesPerSecond rate = r->bus_bandwidth(), usual = r->predicted ? bus_factor(r->call.op, 2) * r->size / r->predicted->value : middle_of(r->call.op);
+    const BytesPerSecond rate = r->bus_bandwidth(), usual = r->predicted ? bus_factor(r->call.op, 2) * r->size / r->predicted->value : middle_of(form_of(*r));
     if (rate * (1 + tolerance) >= usual) continue;
     slow.push_back(std::string(name_of(r->call.op)) + " of ranks " + rank_text(run, r->ranks[0]) + " and " + rank_text(run, r->ranks[1]) + ": " + format_rate(rate) + " at " + format_message_size(r->size) + ", " +
                    (r->predicted ? "predicted " : "the median of all pairs is ") + format_rate(usual));
-    for (int rank : r->ranks) ++times[static_cast<std::size_t>(rank)];
+    pairs.insert(r->ranks);
   }
   // One rank that all of several have in common: its own link, not theirs.
-  for (std::size_t rank = 0; rank < times.size() && slow.size() > 1; ++rank)
-    if (times[rank] == static_cast<int>(slow.size())) slow.insert(slow.begin(), "all slow pairs have rank " + rank_text(run, static_cast<int>(rank)) + " in common: its link is slow");
+  for (int rank = 0; rank < static_cast<int>(run.facts.hosts.size()) && pairs.size() > 1; ++rank)
+    if (std::all_of(pairs.begin(), pairs.end(), [&](const auto& p) { return p[0] == rank || p[1] == rank; })) slow.insert(slow.begin(), "all slow pairs have rank " + rank_text(run, rank) + " in common: its link is slow");
   return slow;
 }
 
@@ -240,6 +247,7 @@ std::variant<int, Measured> measure(const Options& options, const Presets& prese
     run.rows.push_back(row);
     save();
     if (options.json) print(dump_json(write_run(run)), kAnswerIsNo);
+    else if (options.format != RenderFormat::text) print(render_run(run, options.format), kAnswerIsNo);
     else printer.row(row, 1);
   };
   run_sweep(backend, sweep, predict, events);
@@ -271,7 +279,7 @@ int run_measure(const Options& options, const Presets& presets) {
   std::optional<Cluster> cluster;
   if (!options.cluster.empty()) {
     Result<Cluster> named = named_cluster(options.cluster, presets);
-    if (!named) return launch_from_environment().rank == 0 ? print_errors(named.errors(), options.json) : static_cast<int>(kBadInput);
+    if (!named) return print_errors(named.errors(), options.json && launch_from_environment().rank == 0);  // files may differ between hosts: each process says it
     cluster = std::move(named.value());
   }
   const bool is_text = !options.json && options.format == RenderFormat::text;
@@ -291,7 +299,8 @@ int run_measure(const Options& options, const Presets& presets) {
   if (options.measuring.pairs && !run.rows.empty() && measured.sweep.ops.size() == 1) tail += pairs_square(run, run.rows.back().size, measured.backend->ranks());
   double wrong = 0;
   for (const RunRow& r : run.rows) wrong += static_cast<double>(r.wrong.value_or(0));
-  tail += wrong > 0 ? "# " + format_exact(wrong) + " elements were WRONG.\n" : measured.sweep.looks_at_results ? "# All results that were looked at are right.\n" : "";
+  const bool has_looked = std::any_of(run.rows.begin(), run.rows.end(), [](const RunRow& r) { return r.wrong.has_value(); });
+  tail += wrong > 0 ? "# " + format_exact(wrong) + " elements were WRONG.\n" : has_looked ? "# All results that were looked at are right.\n" : "";
   return print(tail, exit);
 }
 

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -95,12 +96,35 @@ struct Types {
   }
 };
 
+// Bytes that this process may still take: what the system calls available, or less where its control group allows less, shared by the ranks of the host. A buffer is
+// touched as a whole before it is timed, and memory that is promised but not there ends in a killed rank.
+double spare_bytes(int ranks_here) {
+  const auto number_after = [](const char* file, const char* key) {
+    double value = -1;
+    if (std::FILE* f = std::fopen(file, "r")) {
+      char line[256];
+      while (value < 0 && std::fgets(line, sizeof line, f))
+        if (std::strncmp(line, key, std::strlen(key)) == 0) value = std::strtod(line + std::strlen(key), nullptr);
+      std::fclose(f);
+    }
+    return value;
+  };
+  double spare = number_after("/proc/meminfo", "MemAvailable:") * 1024;
+  const double most = number_after("/sys/fs/cgroup/memory.max", ""), now = number_after("/sys/fs/cgroup/memory.current", "");
+  if (most > 0 && now >= 0) spare = spare < 0 ? most - now : std::min(spare, most - now);
+  return spare < 0 ? 1e300 : spare / std::max(ranks_here, 1);
+}
+
+constexpr double kWorthAsking = 1e8;  // bytes from which on a buffer is compared with what is spare
+
 struct Buffers {
   std::unique_ptr<unsigned char[]> send, receive;
   std::size_t send_bytes = 0, receive_bytes = 0;
 
   // False where there is not so much memory. Grows only.
-  bool hold(std::size_t sent, std::size_t received) {
+  bool hold(std::size_t sent, std::size_t received, int ranks_here) {
+    const double more = static_cast<double>((sent > send_bytes ? sent - send_bytes : 0) + (received > receive_bytes ? received - receive_bytes : 0));
+    if (more > kWorthAsking && more > spare_bytes(ranks_here)) return false;
     const auto grown = [](std::unique_ptr<unsigned char[]>& at, std::size_t& now, std::size_t wanted) {
       if (wanted <= now) return true;
       at.reset();
@@ -130,6 +154,11 @@ class MpiBackend final : public Backend {
     MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_dup(MPI_COMM_WORLD, &texts_);
+    MPI_Comm here = MPI_COMM_NULL;
+    if (MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here) == MPI_SUCCESS && here != MPI_COMM_NULL) {
+      MPI_Comm_size(here, &ranks_here_);
+      MPI_Comm_free(&here);
+    }
     MPI_Comm_set_errhandler(texts_, MPI_ERRORS_RETURN);
   }
   ~MpiBackend() override {
@@ -187,7 +216,7 @@ class MpiBackend final : public Backend {
     if (Report r = can_call(call, m); !r) return r;
     const BufferCounts counts = buffer_counts(call, m.size, m.place);
     const std::size_t bytes = static_cast<std::size_t>(bytes_of(call.type));
-    if (!buffers_.hold(counts.send * bytes, counts.receive * bytes)) return not_enough(counts, bytes);
+    if (!buffers_.hold(counts.send * bytes, counts.receive * bytes, ranks_here_)) return not_enough(counts, bytes);
     fill(buffers_, call, m);
     return {};
   }
@@ -329,7 +358,7 @@ class MpiBackend final : public Backend {
     return MPI_ERR_OP;
   }
 
-  int rank_ = 0, ranks_ = 1;
+  int rank_ = 0, ranks_ = 1, ranks_here_ = 1;
   MPI_Comm texts_ = MPI_COMM_NULL, meet_ = MPI_COMM_NULL;  // meet_: all ranks that take part in the call
   Types types_;
   std::vector<std::vector<int>> groups_;
@@ -360,7 +389,7 @@ Report MpiBackend::play(const std::vector<Job>& jobs, std::vector<std::vector<Jo
     if (report = can_call(job.call, m); !report) break;
     const BufferCounts counts = buffer_counts(job.call, m.size, m.place);
     const std::size_t bytes = static_cast<std::size_t>(bytes_of(job.call.type));
-    if (!buffers[at(job.lane)].hold(counts.send * bytes, counts.receive * bytes)) report = not_enough(counts, bytes);
+    if (!buffers[at(job.lane)].hold(counts.send * bytes, counts.receive * bytes, ranks_here_)) report = not_enough(counts, bytes);
   }
   int can = report ? 1 : 0;  // one that cannot must not leave the others in their first call
   MPI_Allreduce(MPI_IN_PLACE, &can, 1, MPI_INT, MPI_MIN, texts_);

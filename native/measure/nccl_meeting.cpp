@@ -17,7 +17,8 @@
 namespace wireplan::nccl_backend {
 namespace {
 
-constexpr double kAnswerWithin = 10;  // seconds that a stranger has to say who it is
+constexpr double kAnswerWithin = 10;  // seconds that a process waits for process 0 to welcome it
+constexpr double kHelloWithin = 1;    // seconds that a caller has to say who it is: others wait behind it, so far less than they have patience
 
 std::string at_text(const MeetingPlace& place) { return place.address + ":" + std::to_string(place.port); }
 
@@ -87,7 +88,7 @@ bool Meeting::listen_for_all(const MeetingPlace& place, double deadline, std::st
     std::string hello;
     int who = 0;
     // "token\nprocess\nprocesses"
-    if (receive_frame(caller, static_cast<unsigned char>(Kind::hello), std::min(deadline, now_s() + kAnswerWithin), hello)) {
+    if (receive_frame(caller, static_cast<unsigned char>(Kind::hello), std::min(deadline, now_s() + kHelloWithin), hello)) {
       for (int p = 1; p < processes_; ++p)
         if (hello == place.token + "\n" + std::to_string(p) + "\n" + std::to_string(processes_)) who = p;
     }

@@ -153,7 +153,7 @@ Report NcclBackend::enqueue_job(const Job& job, std::size_t j, const std::vector
 Report NcclBackend::play_once(const std::vector<Job>& jobs, const Stage& stage) {
   Report r = start_together(stage, jobs.size());
   for (std::size_t j = 0; j < jobs.size() && r; ++j) {
-    words_.what = jobs[j].group < 0 ? "compute of job " + std::to_string(j) : std::string(name_of(jobs[j].call.op)) + " of job " + std::to_string(j);
+    words_.what = jobs[j].group < 0 ? "compute of job " + std::to_string(j) : std::string(name_of(jobs[j].call.op)) + " of " + std::to_string(jobs[j].call.count * static_cast<std::size_t>(bytes_of(jobs[j].call.type))) + " bytes a rank (job " + std::to_string(j) + ")";
     r = enqueue_job(jobs[j], j, jobs, stage);
   }
   words_.what = "playing a schedule of " + std::to_string(jobs.size()) + " jobs";

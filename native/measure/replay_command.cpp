@@ -63,6 +63,8 @@ class Player {
   // The first play warms up, and is not counted.
   void play(int repeats, bool with_products) {
     with_products_ = with_products;
+    if (is_first()) judge(replay_, schedules_, repeats_, with_products_);  // so that a hang in the warm-up has the prediction beside it
+    save();
     watchdog_.watch("meeting the other processes");
     Told mine;
     for (int r : own_) mine.numbers.push_back(r);
@@ -147,13 +149,13 @@ class Player {
   }
 
   void hang(const std::string& what) {
-    const std::string text = "process " + std::to_string(backend_.process()) + " (rank " + std::to_string(own_.front()) + ") gave up: " + what + " has not ended after " + format_fixed(options_.measuring.timeout_s, 0) + " s (--timeout)";
+    const std::string text = "process " + std::to_string(backend_.process()) + " (rank " + std::to_string(own_.front()) + ") gave up: " + what + " has not ended after " + format_exact(options_.measuring.timeout_s) + " s (--timeout)";
     std::fprintf(stderr, "wireplan: %s\n", text.c_str());
     if (is_first()) {
       replay_.failure = text;
       replay_.findings.push_back({"failed", text, ""});
       save();
-      if (options_.json) print(dump_json(write_replay(replay_)), kAnswerIsNo);
+      print(options_.json ? dump_json(write_replay(replay_)) : render_replay(replay_, options_.format), kAnswerIsNo);
     } else {
       std::this_thread::sleep_for(std::chrono::duration<double>(kPatience));
     }
@@ -183,7 +185,7 @@ int run_replay(const Options& options, const Presets& presets) {
   if (std::isnan(options.tolerance) || std::isnan(how.timeout_s)) return refuse({{"command line", "\"nan\"", "a number", "\"nan\" is no number"}});
   if (options.plans.front() == "-" && launch.processes > 1) return refuse({{"PLAN", "\"-\"", "a file, a scenario id or a link", "every process reads the plan, and a launcher gives standard input to one. Nearest: a file that all hosts see"}});
   Result<StatedPlan> stated = plan_asked(options, presets);
-  if (!stated) return refuse(stated.errors());
+  if (!stated) return print_errors(stated.errors(), options.json && launch.rank == 0);  // files may differ between hosts: each process says it
   Result<Constants> constants = presets.constants();
   if (!constants) return refuse(constants.errors());
   const Plan& plan = stated.value().plan;

@@ -166,7 +166,7 @@ Json write_replay(const Replay& r) {
   put(step, "played_s", r.played);
   put(step, "timed_s", r.timed);
   put(step, "measured_s", write_spread(r.step));
-  put(step, "error", r.error());
+  put(step, "error", r.repeats > 0 ? number(r.error()) : Json(nullptr));
   put(exposed, "predicted_s", r.predicted_exposed);
   put(exposed, "measured_s", write_spread(r.exposed));
   put(exposed, "error_of_step", r.step.median > 0 ? (r.predicted_exposed - r.exposed.median) / r.step.median : 0);
@@ -184,7 +184,7 @@ Json write_replay(const Replay& r) {
     put(one, "basis", name_of(c.call.basis));
     put(one, "predicted_s", row.predicted);
     put(one, "measured_s", write_spread(row.measured));
-    put(one, "error", row.error());
+    put(one, "error", r.repeats > 0 ? number(row.error()) : Json(nullptr));
     rows.push_back(std::move(one));
   }
   for (const ReplayFinding& f : r.findings) {

@@ -125,7 +125,10 @@ class Sweeper {
   }
 
   void add_rows(const Call& call, const std::vector<int>& round, Bytes size, const Report& report, bool looks = false) {
-    if (!is_first()) return;
+    if (!is_first()) {
+      if (const Report r = backend_.company(); !r) std::fprintf(stderr, "wireplan: process %d stops: %s\n", backend_.process(), r.message.c_str());
+      return;
+    }
     std::vector<std::vector<int>> together;
     for (int g : round) together.push_back(sweep_.groups[static_cast<std::size_t>(g)]);
     for (const std::vector<int>& group : together) {
@@ -181,7 +184,7 @@ class Sweeper {
 
   void hang(const std::string& what) {
     const std::string text = "process " + std::to_string(backend_.process()) + " (rank " + std::to_string(backend_.own_ranks().front()) + ") gave up: " + what + " has not returned after " +
-                             format_fixed(sweep_.timeout_s, 0) + " s (--timeout)";
+                             format_exact(sweep_.timeout_s) + " s (--timeout)";
     std::fprintf(stderr, "wireplan: %s\n", text.c_str());
     if (is_first() && events_.on_hang) {
       RunRow row{under_way_, round_.empty() ? std::vector<int>{} : sweep_.groups[static_cast<std::size_t>(round_.front())], size_, sweep_.iterations, 0, 0, 0, {}, {}, {CallOutcome::failed, text}};

@@ -250,7 +250,8 @@ def test_bad_input_is_one_clear_error(wireplan, arguments, text):
     done = mpi.run(wireplan, 2, "measure", *QUICK, "-e", "1K", *arguments)
     assert done.returncode == 2, (done.returncode, done.out, done.err)
     said = [line for line in done.err.splitlines() if line.startswith("wireplan: ")]
-    assert len(said) == 1 and text in said[0], done.err
+    assert len(set(said)) == 1 and text in said[0], done.err
+    assert len(said) == 1 or arguments[0] == "--cluster"  # files may differ between hosts, so each process says what it misses
     assert done.out == ""
 
 
@@ -259,7 +260,60 @@ def test_one_rank_alone_is_told_how_to_start_more(wireplan):
     assert done.returncode == 2 and "mpirun -n 2 wireplan measure --backend mpi" in done.err
 
 
+def test_one_rank_s_own_refusal_is_heard(wireplan, tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    (tmp_path / "a/c.json").write_text('"dgx-a100-80gb"')
+    line = [mpi.launcher()]
+    for name in ("a", "b"):
+        line += [*([":"] if name == "b" else []), "-n", "1", "-wdir", str(tmp_path / name), wireplan.path, "measure", *QUICK, "-e", "1K", "--cluster", "c.json"]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=60, env={**os.environ, **mpi.ENVIRONMENT})
+    assert done.returncode == 2 and "c.json" in done.stderr
+
+
+@pytest.mark.parametrize("variables,text", [
+    ({"RANK": "5", "WORLD_SIZE": "3"}, "RANK=5: of 3 processes the ranks are 0 to 2"),
+    ({"RANK": "x", "WORLD_SIZE": "3"}, "RANK=x"),
+    ({"RANK": "0", "WORLD_SIZE": "2000000000"}, "a run has 1 to 100000 processes"),
+    ({"RANK": "0", "WORLD_SIZE": "2", "MASTER_PORT": "99999"}, "MASTER_PORT=99999: a port is 1 to 65535"),
+])
+def test_an_environment_that_no_launcher_sets(wireplan, variables, text):
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("OMPI_", "PMI_", "SLURM_"))}
+    done = wireplan("measure", env={**environment, **variables})
+    assert done.returncode == 2 and text in done.err and done.err.count("\n") == 1
+
+
+def test_more_memory_than_there_is_is_a_row_that_says_so(wireplan):
+    run = measured(wireplan, 2, "-b", "1T", "-e", "1T", "-d", "double", "--place", "out")
+    assert [r["status"] for r in run["rows"]] == ["skipped"]
+    done = mpi.run(wireplan, 2, "measure", *QUICK, "-b", "1T", "-e", "1T", "-d", "double", "--place", "out")
+    assert "are right" not in done.out
+
+
+def test_a_rank_by_itself_is_no_curve(wireplan, tmp_path):
+    file = tmp_path / "own.json"
+    assert mpi.run(wireplan, 1, "measure", *QUICK, "--group", "0", "-e", "1K", "-o", str(file)).returncode == 0
+    assert wireplan("import", str(file)).returncode == 0
+
+
 # ------------------------------------------------------------------------------ validate
+def test_what_was_measured_is_kept_as_it_comes(wireplan, tmp_path):
+    out = tmp_path / "report"
+    cluster = json.dumps({"node": "dgx-a100-80gb", "gpus_per_node": 4})  # there are two ranks, so nothing is missing but all is measured
+    (tmp_path / "c.json").write_text(cluster)
+    done = mpi.run(wireplan, 2, "validate", "--measure", *QUICK, "--op", "reduce", "-e", "1K", "--cluster", str(tmp_path / "c.json"), "--out", str(out))
+    assert done.returncode in (0, 1), done.err
+    assert json.loads((out / "run.json").read_text())["complete"] is True
+
+
+def test_nothing_is_measured_where_nothing_is_missing(wireplan, tmp_path):
+    file = tmp_path / "run.json"
+    mpi.run(wireplan, 2, "measure", *QUICK, "-e", "4K", "-o", str(file))
+    done = wireplan("validate", str(file), str(file), "--measure", "--op", "all_reduce", "--cluster", two_gpus(wireplan), "--json")  # no back-end is needed
+    assert done.returncode in (0, 1), done.err
+    assert len(json.loads(done.out)["rows"]) == 3 and len(json.loads(done.out)["fit"]) == 1  # the file that stands twice counts once
+
+
 def test_validate_measures_what_the_files_lack(wireplan, tmp_path):
     out = tmp_path / "report"
     file = tmp_path / "run.json"
@@ -269,7 +323,7 @@ def test_validate_measures_what_the_files_lack(wireplan, tmp_path):
     document = json.loads(done.out)
     assert {r["op"] for r in document["rows"]} == set(OPERATIONS)
     assert all(fit["residuals"] and fit["bytes_per_s"] > 0 for fit in document["fit"])
-    assert sorted(p.name for p in out.iterdir()) == ["profile.json", "report.html", "report.json", "report.md"]
+    assert sorted(p.name for p in out.iterdir()) == ["profile.json", "report.html", "report.json", "report.md", "run.json"]
     profile = json.loads((out / "profile.json").read_text())
     assert profile["schema"] == "wireplan.profile/1" and len(profile["collectives"]) == len(OPERATIONS)
     assert profile["software"]["backend"] == "mpi" and profile["date"]

@@ -6,6 +6,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import time
 
 import pytest
 
@@ -109,6 +110,38 @@ def test_pairs_are_judged_by_what_each_operation_should_reach(wireplan):
     assert done.returncode == 0 and "slow" not in done.err, done.err
     done = wireplan(*arguments, "--cluster", "dgx-a100-80gb", env=machine(gpus=2, bandwidth="8e10", latency="1e-6"))
     assert done.returncode == 1 and done.err.count("slow pair: ") >= 5, done.err
+
+
+def test_a_pair_that_was_not_measured_is_no_good_pair(wireplan):
+    done = wireplan("measure", "--pairs", "-b", "1M", "-e", "1M", "-n", "2", "-w", "0", env=machine(gpus=3, memory=1e5))
+    assert done.returncode == 1 and done.err.count("was not measured") == 3 and "are right" not in done.out
+    done = wireplan("measure", "--pairs", "--place", "in", "--op", "all_reduce", "-b", "1M", "-e", "1M", "-n", "2", "-w", "0", env=machine(gpus=4, link="0-1:1e9"))
+    assert done.returncode == 1 and "all_reduce of ranks 0 and 1" in done.err
+
+
+def test_validate_names_wrong_results_when_nothing_else_is_left(wireplan):
+    done = wireplan("validate", "--measure", "--op", "all_reduce", "-b", "1M", "-e", "1M", "-n", "2", "-w", "0", "--cluster", "-", text=json.dumps({"node": "dgx-a100-80gb", "gpus_per_node": 2}), env=machine(gpus=2, wrong="1@0"))
+    assert done.returncode == 1 and "elements were wrong" in done.err, (done.returncode, done.err)
+
+
+def test_a_caller_that_says_nothing_keeps_nobody_waiting(wireplan, tmp_path):
+    port = free_port()
+    env = machine(gpus=2, dir=tmp_path)
+    arguments = ("measure", "-b", "1K", "-e", "1K", "-n", "2", "-w", "0", "--timeout", "20", "--json")
+    first = subprocess.Popen([wireplan.path, *arguments], env=env | torchrun(0, 2, port), stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
+    idle = None
+    try:
+        for _ in range(100):
+            try:
+                idle = socket.create_connection(("127.0.0.1", port), timeout=1)
+                break
+            except OSError:
+                time.sleep(0.05)
+        second = subprocess.run([wireplan.path, *arguments], env=env | torchrun(1, 2, port), capture_output=True, timeout=60)
+        out, err = first.communicate(timeout=60)
+    finally:
+        first.kill()
+    assert (first.returncode, second.returncode) == (0, 0), (err, second.stderr)
 
 
 def test_the_tolerance_holds_without_a_prediction(wireplan):
