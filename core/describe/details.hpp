@@ -31,7 +31,7 @@ inline constexpr std::array<std::string_view, 4> kNames<Built> = {"bf16-host", "
 struct Details {
   std::optional<bool> autocast, gradient_clipping, repeat_kv, padding, logits_kept, loss_recompute, loss_parallel;
   std::optional<bool> gradient_as_bucket_view, reshard_last_unit, fsdp_backward_prefetch, fsdp_use_orig_params,
-      frozen_embedding;
+      frozen_embedding, stragglers;
   std::optional<OptimizerKernel> optimizer_kernel;
   std::optional<NormKernel> norm_kernel;
   std::optional<AttentionKernel> attention_kernel;

@@ -15,7 +15,7 @@ Details every_detail() {
   d.autocast = d.gradient_clipping = d.repeat_kv = d.padding = d.logits_kept = d.loss_recompute = d.loss_parallel =
       true;
   d.gradient_as_bucket_view = d.reshard_last_unit = d.fsdp_backward_prefetch = d.fsdp_use_orig_params =
-      d.frozen_embedding = true;
+      d.frozen_embedding = d.stragglers = true;
   d.optimizer_kernel = OptimizerKernel{};
   d.norm_kernel = NormKernel{};
   d.attention_kernel = AttentionKernel{};

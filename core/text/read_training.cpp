@@ -69,7 +69,8 @@ constexpr Switch kSwitches[] = {{"autocast", &Details::autocast},
                                 {"reshard_last_unit", &Details::reshard_last_unit},
                                 {"fsdp_backward_prefetch", &Details::fsdp_backward_prefetch},
                                 {"fsdp_use_orig_params", &Details::fsdp_use_orig_params},
-                                {"frozen_embedding", &Details::frozen_embedding}};
+                                {"frozen_embedding", &Details::frozen_embedding},
+                                {"stragglers", &Details::stragglers}};
 
 struct Number {
   std::string_view key;

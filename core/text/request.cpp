@@ -160,6 +160,7 @@ Json document_of(const char* key, const std::string& text) {
 
 // What an estimate can have besides, true or false; and the questions of step_questions.hpp.
 constexpr const char* kExtras[] = {"timeline", "placement"};
+constexpr double kMostEvents = 100'000;  // of a time line in a document: some 20 MB
 
 std::vector<std::string_view> with_questions(std::vector<std::string_view> keys) {
   keys.insert(keys.end(), kStepQuestions.begin(), kStepQuestions.end());
@@ -188,7 +189,15 @@ Result<Json> answer_estimate(const Json& request, const Presets& presets, const 
   const Plan& plan = stated.value().plan;
   const Estimate answered = estimate(stated.value(), constants);
   Json document = write_estimate(plan, answered);
-  if (asks_for(request, "timeline")) document["timeline"] = write_timeline(plan, step_streams(plan, answered.cost, constants.efficiency), memory_timeline(plan, answered));
+  if (asks_for(request, "timeline")) {
+    const std::vector<StepStream> streams = step_streams(plan, answered.cost, constants.efficiency);
+    double events = 0;
+    for (const StepStream& s : streams) events += static_cast<double>(s.events.size());
+    if (events > kMostEvents)
+      return Error{"timeline", "true", "at most " + format_count(kMostEvents) + " events",
+                   "the time line of this step has " + format_count(events) + " events, one for each pass of each micro-batch. Nearest: fewer micro-batches (training.global_batch_size), which repeat each other"};
+    document["timeline"] = write_timeline(plan, streams, memory_timeline(plan, answered));
+  }
   if (asks_for(request, "placement")) document["placement"] = write_placement(best_placement(plan, constants));
   if (questions.any()) {
     Result<StepAnswers> answers = answer_step_questions(questions, plan, answered, constants, presets);

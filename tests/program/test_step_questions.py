@@ -150,3 +150,8 @@ def test_others_conventions(wireplan):
     assert "MFU as others count FLOPs: " in wireplan("estimate", "story").out
     explained = wireplan.json("estimate", "story", "--explain", "step.conventions.megatron-lm.mfu")
     assert explained["result"] == step["conventions"][4]["mfu"] and explained["sources"] == ["megatron-lm"]
+
+
+def test_a_time_line_without_end_is_refused(wireplan):
+    (error,) = wireplan.errors("estimate", "story", "--timeline", "--set", "parallel.pipeline=4", "--set", "parallel.data=1", "--set", "training.global_batch_size=40000")
+    assert error["path"] == "--timeline" and "at most 100,000 events" in error["limit"] and "320,0" in error["text"]

@@ -36,6 +36,16 @@ TEST_CASE("one GPU sends nothing and waits for nothing") {
   CHECK(e.step.on_ideal_wiring == e.step.time.value);
 }
 
+TEST_CASE("stragglers are an assumption that a plan may take back") {
+  const auto step = [](const char* stated) { return estimate(scenario("story", {{"parallel.data_sharding", "fsdp"}, {"training.details", stated}}), constants()).step; };
+  const StepAnswer with = step("null"), said = step(R"({"stragglers":true})"), without = step(R"({"stragglers":false})");
+  CHECK(with.straggler.value > 0);
+  CHECK(said.time == with.time);
+  CHECK(without.straggler.value == 0);
+  CHECK(without.compute == with.compute);
+  CHECK(std::fabs((without.time.value + with.straggler - with.time.value).value) <= 1e-12 * with.time.value.value);
+}
+
 TEST_CASE("slower wires make a slower step, the card being the same") {
   const auto time = [](const char* node) { return estimate(scenario("story", {{"cluster.node", node}, {"cluster.gpus_per_node", "4"}, {"parallel.data_sharding", "fsdp"}}), constants()).step.time.value.value; };
   const double pairs = time("a100-80gb-pcie-4x-pairs"), host = time("a100-80gb-pcie-4x-host"), none = time("a100-80gb-pcie-4x-no-p2p");
