@@ -212,7 +212,8 @@ void settle(const Plan& p, const EfficiencyConstants& k, StepCost& cost) {
   const double gpus = static_cast<double>(total_gpus(p.cluster)) / static_cast<double>(p.parallel.tensor);
   const double spread = gpus > 1 ? std::sqrt(2 * natural_log(gpus)) : 0;
   // details.stragglers = false: every rank is as fast as the mean.
-  cost.straggler_factor = !p.training.details.stragglers.value_or(true) ? 0 : k.straggler * spread + k.scale * log2_of(static_cast<double>(std::max(1, p.cluster.nodes)));
+  const bool has_stragglers = !p.training.details || p.training.details->stragglers.value_or(true);
+  cost.straggler_factor = !has_stragglers ? 0 : k.straggler * spread + k.scale * log2_of(static_cast<double>(std::max(1, p.cluster.nodes)));
   cost.straggler = cost.straggler_factor * busy;
   const Seconds total = busy + cost.straggler;
 
