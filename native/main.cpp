@@ -38,7 +38,7 @@ void ask_questions(const Options& options, Json& request) {
 // "up_to" of a request is --up-to here.
 Errors named_as_options(Errors errors) {
   for (Error& e : errors)
-    if (std::find(kStepQuestions.begin(), kStepQuestions.end(), e.path) != kStepQuestions.end()) {
+    if (e.path == "timeline" || std::find(kStepQuestions.begin(), kStepQuestions.end(), e.path) != kStepQuestions.end()) {
       e.path = "--" + e.path;
       std::replace(e.path.begin(), e.path.end(), '_', '-');
     }
