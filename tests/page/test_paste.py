@@ -112,6 +112,20 @@ def test_a_dropped_log_becomes_the_basis(visit):
     page.until("""!document.querySelector('#results [data-path="collectives.basis"]').textContent.includes('your measurements')""")
 
 
+@pytest.mark.parametrize("kind", ["run", "report"])
+def test_a_dropped_run_or_report_becomes_the_basis(visit, kind):
+    page = visit("#v=1&m=mistral-7b-v0.1&c=dgx-a100-80gb~1~4&ds=fsdp", width=1440, height=900)
+    rows = [{"op": "all_gather", "ranks": list(range(4)), "size_bytes": 2**k, "time_s": {"min": 1e-6, "median": 5e-5 + 2**k / 1e9, "p95": 1}, "wrong": 0, "status": "ok"} for k in range(20, 32)]
+    run = {"schema": "wireplan.run/1", "environment": {"hosts": ["mine"] * 4, "date": "2026-05-04T09:00:00Z"}, "complete": True, "rows": rows}
+    report = {"rows": [{**row, "ranks": 4, "nodes": 1, "time_s": row["time_s"]["median"], "predicted_s": 1e-3, "error": 0, "within": True} for row in rows], "fit": [], "findings": [], "tolerance": None, "within": True}
+    before = page.answer()
+    drop(page, ("measured.json", json.dumps({"run": run, "report": report}[kind])))
+    assert "Your measurements now decide" in page.page.locator("#paste-said").inner_text()
+    assert page.page.locator("#paste-wrong").inner_text() == ""
+    page.page.get_by_role("button", name="Done").click()
+    assert page.answer() != before  # a wire of 1 GB/s
+
+
 def test_two_files_are_read_one_after_the_other(wide):
     drop(wide, ("topo.txt", MATRIX), ("log.txt", LOG))
     wide.until("document.querySelectorAll('#paste-said .done-line').length === 2", timeout=20000)
