@@ -79,8 +79,15 @@ TEST_CASE("rows that are no measurement are left out, and what went wrong is sai
   CHECK(found.value().profile.software == R"({"backend":"mpi","mpi":"Open MPI v4"})");
 }
 
+TEST_CASE("a rank by itself tries an installation, and is no curve", "[run]") {
+  const auto curves = read_run_curves(run_of(R"(["a","a"])", "[" + row("[0]", "1024", "1e-5") + "," + row("[0,1]", "1024", "2e-5") + "]"));
+  REQUIRE(curves);
+  REQUIRE(curves.value().size() == 1);
+  CHECK(curves.value()[0].ranks == 2);
+}
+
 TEST_CASE("a row that is not whole names its place", "[run]") {
-  for (const char* bad : {R"({"op":"all_reduce","ranks":[0],"size_bytes":1,"time_s":1})", R"({"op":"all_redcue","ranks":[0,1],"size_bytes":1,"time_s":1})", R"({"op":"all_reduce","ranks":[0,1],"time_s":1})",
+  for (const char* bad : {R"({"op":"all_reduce","ranks":[],"size_bytes":1,"time_s":1})", R"({"op":"all_redcue","ranks":[0,1],"size_bytes":1,"time_s":1})", R"({"op":"all_reduce","ranks":[0,1],"time_s":1})",
                           R"({"op":"all_reduce","ranks":"all","size_bytes":1,"time_s":1})"}) {
     const auto curves = read_run_curves(run_of("null", "[" + row("[0,1]", "1024", "1e-5") + "," + bad + "]"));
     REQUIRE_FALSE(curves);
