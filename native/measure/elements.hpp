@@ -51,7 +51,8 @@ inline float float_of_half(std::uint16_t bits) { return float_of_bits<5, 10>(bit
 inline std::uint16_t half_of(float value) { return static_cast<std::uint16_t>(bits_of_float<5, 10>(value)); }
 
 // Element i of `buffer`, which begins where an element may, as a number and back.
-inline void write_element(ElementType type, unsigned char* buffer, std::uint64_t i, int value) {
+template <class Number>
+inline void write_element(ElementType type, unsigned char* buffer, std::uint64_t i, Number value) {
   const auto put = [&](auto v) { __builtin_memcpy(__builtin_assume_aligned(buffer + i * sizeof v, sizeof v), &v, sizeof v); };
   switch (type) {
     case ElementType::int8: return put(static_cast<std::int8_t>(value));

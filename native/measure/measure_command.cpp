@@ -20,6 +20,7 @@
 #include "core/text/read_cluster.hpp"
 #include "core/text/reader.hpp"
 #include "native/collectives_command.hpp"
+#include "native/measure/company.hpp"
 #include "native/measure/gemm_command.hpp"
 #include "native/measure/groups.hpp"
 #include "native/measure/launch.hpp"
@@ -269,10 +270,7 @@ Errors different_arguments(Backend& backend, const std::string& mine) {
   return {};
 }
 
-ExitStatus Measured::agreed(ExitStatus mine) {
-  const std::string first = backend->exchange(std::to_string(static_cast<int>(mine))).front();
-  return first.empty() ? kAnswerIsNo : static_cast<ExitStatus>(std::atoi(first.c_str()));  // "": it has gone
-}
+ExitStatus Measured::agreed(ExitStatus mine) { return status_of_first(*backend, mine); }
 
 int run_measure(const Options& options, const Presets& presets) {
   if (options.subcommand == "gemm") return run_measure_gemm(options);

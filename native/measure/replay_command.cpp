@@ -4,10 +4,8 @@
 
 #include <unistd.h>
 
-#include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <thread>
 #include <utility>
 
 #include "core/base/format.hpp"
@@ -15,11 +13,11 @@
 #include "core/text/read_profile.hpp"
 #include "core/text/request.hpp"
 #include "native/files.hpp"
+#include "native/measure/company.hpp"
 #include "native/measure/load.hpp"
 #include "native/measure/measure_command.hpp"
 #include "native/measure/replay_result.hpp"
 #include "native/measure/session.hpp"
-#include "native/measure/told.hpp"
 #include "native/measure/watchdog.hpp"
 #include "native/output.hpp"
 
@@ -28,7 +26,6 @@ namespace {
 
 constexpr double kTolerance = 0.1;   // of the step's time, where --tolerance does not say
 constexpr double kMostJobs = 200'000;  // of a rank
-constexpr double kPatience = 5;      // seconds that the other processes leave process 0 to save what there is
 
 Result<StatedPlan> plan_asked(const Options& options, const Presets& presets) {
   Result<Json> document = plan_with_edits(options.plans.front(), options.edits, presets);
@@ -57,7 +54,7 @@ Errors other_world(const Plan& plan, int ranks, const std::string& backend) {
 class Player {
  public:
   Player(Backend& backend, const Schedules& schedules, ProcessJobs jobs, Replay& replay, const Options& options)
-      : backend_(backend), schedules_(schedules), jobs_(std::move(jobs)), replay_(replay), options_(options), own_(backend.own_ranks()),
+      : backend_(backend), company_(backend), schedules_(schedules), jobs_(std::move(jobs)), replay_(replay), options_(options), own_(backend.own_ranks()),
         watchdog_(options.measuring.timeout_s, [this](const std::string& what) { hang(what); }) {}
 
   // The first play warms up, and is not counted.
@@ -66,12 +63,7 @@ class Player {
     if (is_first()) judge(replay_, schedules_, repeats_, with_products_);  // so that a hang in the warm-up has the prediction beside it
     save();
     watchdog_.watch("meeting the other processes");
-    Told mine;
-    for (int r : own_) mine.numbers.push_back(r);
-    for (const std::string& text : backend_.exchange(mine.text())) {
-      const Told told = Told::of(text);
-      owners_.emplace_back(told.numbers.begin(), told.numbers.end());
-    }
+    company_.meet();
     watchdog_.watch("making communicators");
     if (!agreed(backend_.open(schedules_.groups_of_gpus()), {})) return;
     for (int i = 0; i <= repeats; ++i) {
@@ -91,7 +83,7 @@ class Player {
   Errors unwritten;
 
  private:
-  bool is_first() const { return backend_.process() == 0; }
+  bool is_first() const { return company_.is_first(); }
 
   std::vector<double> numbers_of(const std::vector<std::vector<JobTime>>& times) const {
     std::vector<double> numbers;
@@ -104,14 +96,7 @@ class Player {
   }
 
   bool agreed(const Report& mine, std::vector<double> numbers) {
-    const Told said{mine, std::move(numbers)};
-    told_.clear();
-    Report worst;
-    for (const std::string& text : backend_.exchange(said.text())) {
-      told_.push_back(Told::of(text));
-      if (told_.back().report.outcome > worst.outcome) worst = told_.back().report;
-    }
-    if (const Report r = backend_.company(); !r) worst = r;
+    const Report worst = company_.agreed(mine, std::move(numbers));
     if (worst) return true;
     watchdog_.rest();
     replay_.failure = worst.message;
@@ -123,11 +108,11 @@ class Player {
   void add_repeat() {
     if (!is_first()) return;
     PlayedTimes times(schedules_.jobs.size());
-    for (std::size_t p = 0; p < told_.size(); ++p) {
+    for (std::size_t p = 0; p < company_.told().size(); ++p) {
       std::size_t at = 0;
-      for (int gpu : owners_[p]) {
+      for (int gpu : company_.owners()[p]) {
         const std::size_t count = schedules_.jobs[static_cast<std::size_t>(gpu)].size();
-        for (std::size_t j = 0; j < count && at + 1 < told_[p].numbers.size(); ++j, at += 2) times[static_cast<std::size_t>(gpu)].push_back({Seconds(told_[p].numbers[at]), Seconds(told_[p].numbers[at + 1])});
+        for (std::size_t j = 0; j < count && at + 1 < company_.told()[p].numbers.size(); ++j, at += 2) times[static_cast<std::size_t>(gpu)].push_back({Seconds(company_.told()[p].numbers[at]), Seconds(company_.told()[p].numbers[at + 1])});
         times[static_cast<std::size_t>(gpu)].resize(count);
       }
     }
@@ -149,28 +134,21 @@ class Player {
   }
 
   void hang(const std::string& what) {
-    const std::string text = "process " + std::to_string(backend_.process()) + " (rank " + std::to_string(own_.front()) + ") gave up: " + what + " has not ended after " + format_exact(options_.measuring.timeout_s) + " s (--timeout)";
-    std::fprintf(stderr, "wireplan: %s\n", text.c_str());
-    if (is_first()) {
+    company_.give_up(what + " has not ended", options_.measuring.timeout_s, [this](const std::string& text) {
       replay_.failure = text;
       replay_.findings.push_back({"failed", text, ""});
       save();
       print(options_.json ? dump_json(write_replay(replay_)) : render_replay(replay_, options_.format), kAnswerIsNo);
-    } else {
-      std::this_thread::sleep_for(std::chrono::duration<double>(kPatience));
-    }
-    backend_.abort();
-    _exit(kAnswerIsNo);
+    });
   }
 
   Backend& backend_;
+  Company company_;
   const Schedules& schedules_;
   const ProcessJobs jobs_;
   Replay& replay_;
   const Options& options_;
   const std::vector<int> own_;
-  std::vector<std::vector<int>> owners_;  // GPUs of each process
-  std::vector<Told> told_;
   std::vector<PlayedTimes> repeats_;
   bool with_products_ = false;
   Watchdog watchdog_;  // last: its thread sees the members above
@@ -230,10 +208,7 @@ int run_replay(const Options& options, const Presets& presets) {
   Player player(*backend, schedules, std::move(jobs.value()), replay, options);
   player.play(options.replaying.repeats, with_products);
   if (is_first && (how.progress || isatty(STDERR_FILENO))) std::fprintf(stderr, "\r\033[K");
-  std::string status = "0";
-  if (is_first) status = !player.unwritten.empty() ? "2" : replay.is_within() ? "0" : "1";
-  status = backend->exchange(status).front();  // so that a launcher sees one status
-  const ExitStatus exit = status == "0" ? kDone : status == "2" ? kBadInput : kAnswerIsNo;  // "": it has gone
+  const ExitStatus exit = status_of_first(*backend, !is_first ? kDone : !player.unwritten.empty() ? kBadInput : replay.is_within() ? kDone : kAnswerIsNo);
   if (!is_first) return exit;
   if (!replay.failure.empty()) std::fprintf(stderr, "wireplan: %s\n", replay.failure.c_str());
   return print(options.json ? dump_json(write_replay(replay)) : render_replay(replay, options.format), exit);

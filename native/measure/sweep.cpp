@@ -1,24 +1,19 @@
 #include "native/measure/sweep.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <map>
-#include <thread>
 
 #include "core/base/format.hpp"
 #include "core/base/statistics.hpp"
-#include "native/measure/told.hpp"
+#include "native/measure/company.hpp"
 #include "native/measure/values.hpp"
 #include "native/measure/watchdog.hpp"
-#include "native/output.hpp"
 
 namespace wireplan {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr double kPatience = 5;  // seconds that the other processes leave process 0 to save what there is
 
 double now_s() { return std::chrono::duration<double>(Clock::now().time_since_epoch()).count(); }
 
@@ -29,14 +24,8 @@ std::string what_of(const Call& call, Bytes size) {
 class Sweeper {
  public:
   Sweeper(Backend& backend, const Sweep& sweep, const Predict& predict, const SweepEvents& events)
-      : backend_(backend), sweep_(sweep), predict_(predict), events_(events), watchdog_(sweep.timeout_s, [this](const std::string& what) { hang(what); }) {
-    const std::vector<int> own = backend.own_ranks();
-    Told mine;
-    for (int r : own) mine.numbers.push_back(r);
-    for (const std::string& text : backend.exchange(mine.text())) {
-      const Told told = Told::of(text);
-      owners_.emplace_back(told.numbers.begin(), told.numbers.end());
-    }
+      : backend_(backend), company_(backend), sweep_(sweep), predict_(predict), events_(events), watchdog_(sweep.timeout_s, [this](const std::string& what) { hang(what); }) {
+    company_.meet();
   }
 
   std::vector<RunRow> rows() {
@@ -50,7 +39,7 @@ class Sweeper {
     for (const Bytes size : sweep_.sizes) rows_left_[size.value] += all_;
     all_ *= sweep_.sizes.size();
     watch("making communicators", {});
-    if (const Report opened = agreed(backend_.open(sweep_.groups)); !opened) {
+    if (const Report opened = company_.agreed(backend_.open(sweep_.groups)); !opened) {
       Call first;
       if (!sweep_.ops.empty()) first.op = sweep_.ops.front();
       first.type = sweep_.type;
@@ -70,24 +59,11 @@ class Sweeper {
   }
 
  private:
-  bool is_first() const { return backend_.process() == 0; }
+  bool is_first() const { return company_.is_first(); }
 
   void watch(const std::string& what, const Call& call) {
     under_way_ = call;
     watchdog_.watch(what);
-  }
-
-  // The worst of what the processes report; what they tell stays in told_.
-  Report agreed(const Report& mine, std::vector<double> numbers = {}) {
-    const Told said{mine, std::move(numbers)};
-    told_.clear();
-    Report worst;
-    for (const std::string& text : backend_.exchange(said.text())) {
-      told_.push_back(Told::of(text));
-      if (told_.back().report.outcome > worst.outcome) worst = told_.back().report;
-    }
-    if (Report r = backend_.company(); !r) worst = r;
-    return worst;
   }
 
   // False where the run cannot go on.
@@ -100,7 +76,7 @@ class Sweeper {
     round_ = round;
     size_ = size.size;
     const double start = now_s();
-    Report report = size.count < 1 ? Report{CallOutcome::skipped, "fewer elements than ranks"} : agreed(backend_.prepare(call, round));
+    Report report = size.count < 1 ? Report{CallOutcome::skipped, "fewer elements than ranks"} : company_.agreed(backend_.prepare(call, round));
     std::vector<std::vector<double>> seconds;
     std::vector<std::uint64_t> wrong;
     const bool looks = sweep_.looks_at_results && (!reduces(op) || is_exact(call.type, call.redop, n));
@@ -114,7 +90,7 @@ class Sweeper {
         numbers.push_back(static_cast<double>(seconds[r].size()));
         numbers.insert(numbers.end(), seconds[r].begin(), seconds[r].end());
       }
-      report = agreed(report, std::move(numbers));
+      report = company_.agreed(report, std::move(numbers));
     }
     watchdog_.rest();
     took_[asked.value] = now_s() - start;
@@ -149,10 +125,10 @@ class Sweeper {
   std::vector<double> slowest_of(const std::vector<int>& group, std::optional<std::uint64_t>* wrong) const {
     std::vector<double> times;
     if (wrong) *wrong = 0;
-    for (std::size_t p = 0; p < told_.size(); ++p) {
-      const std::vector<double>& numbers = told_[p].numbers;
+    for (std::size_t p = 0; p < company_.told().size(); ++p) {
+      const std::vector<double>& numbers = company_.told()[p].numbers;
       std::size_t at = 0;
-      for (const int rank : owners_[p]) {
+      for (const int rank : company_.owners()[p]) {
         if (at + 2 > numbers.size()) break;
         const std::size_t count = static_cast<std::size_t>(numbers[at + 1]), first = at + 2;
         const bool is_in = std::find(group.begin(), group.end(), rank) != group.end();
@@ -183,25 +159,16 @@ class Sweeper {
   }
 
   void hang(const std::string& what) {
-    const std::string text = "process " + std::to_string(backend_.process()) + " (rank " + std::to_string(backend_.own_ranks().front()) + ") gave up: " + what + " has not returned after " +
-                             format_exact(sweep_.timeout_s) + " s (--timeout)";
-    std::fprintf(stderr, "wireplan: %s\n", text.c_str());
-    if (is_first() && events_.on_hang) {
-      RunRow row{under_way_, round_.empty() ? std::vector<int>{} : sweep_.groups[static_cast<std::size_t>(round_.front())], size_, sweep_.iterations, 0, 0, 0, {}, {}, {CallOutcome::failed, text}};
-      events_.on_hang(row);
-    } else {
-      std::this_thread::sleep_for(std::chrono::duration<double>(kPatience));
-    }
-    backend_.abort();
-    _exit(kAnswerIsNo);
+    company_.give_up(what + " has not returned", sweep_.timeout_s, !events_.on_hang ? std::function<void(const std::string&)>() : [this](const std::string& text) {
+      events_.on_hang({under_way_, round_.empty() ? std::vector<int>{} : sweep_.groups[static_cast<std::size_t>(round_.front())], size_, sweep_.iterations, 0, 0, 0, {}, {}, {CallOutcome::failed, text}});
+    });
   }
 
   Backend& backend_;
+  Company company_;
   const Sweep& sweep_;
   const Predict& predict_;
   const SweepEvents& events_;
-  std::vector<std::vector<int>> owners_;  // ranks of each process
-  std::vector<Told> told_;                // by the processes, the last time
   std::vector<RunRow> rows_;
   std::size_t all_ = 0, done_ = 0;
   std::map<double, double> took_;  // seconds of a row, by the size that was asked for

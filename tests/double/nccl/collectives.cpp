@@ -39,30 +39,6 @@ double exchange_time(const std::vector<std::vector<Transfer>>& sends, const std:
   return machine().latency * peers + longest;
 }
 
-namespace {
-
-void write_number(wireplan::ElementType type, unsigned char* buffer, std::uint64_t i, double value) {
-  using wireplan::ElementType;
-  const auto put = [&](auto v) { std::memcpy(buffer + i * sizeof v, &v, sizeof v); };
-  const auto f = static_cast<float>(value);
-  switch (type) {
-    case ElementType::int8: return put(static_cast<std::int8_t>(value));
-    case ElementType::uint8: return put(static_cast<std::uint8_t>(value));
-    case ElementType::int32: return put(static_cast<std::int32_t>(value));
-    case ElementType::uint32: return put(static_cast<std::uint32_t>(value));
-    case ElementType::int64: return put(static_cast<std::int64_t>(value));
-    case ElementType::uint64: return put(static_cast<std::uint64_t>(value));
-    case ElementType::half: return put(wireplan::half_of(f));
-    case ElementType::float32: return put(f);
-    case ElementType::float64: return put(value);
-    case ElementType::bfloat16: return put(wireplan::bfloat_of(f));
-    case ElementType::fp8_e4m3: return put(static_cast<std::uint8_t>(wireplan::bits_of_float<4, 3>(f)));
-    case ElementType::fp8_e5m2: return put(static_cast<std::uint8_t>(wireplan::bits_of_float<5, 2>(f)));
-  }
-}
-
-}  // namespace
-
 void reduce_elements(wireplan::ElementType type, wireplan::Reduction redop, const std::vector<const unsigned char*>& from, std::uint64_t first, std::uint64_t count, unsigned char* result) {
   using wireplan::Reduction;
   for (std::uint64_t i = 0; i < count; ++i) {
@@ -77,7 +53,7 @@ void reduce_elements(wireplan::ElementType type, wireplan::Reduction redop, cons
       }
     }
     if (redop == Reduction::avg) value /= static_cast<double>(from.size());
-    write_number(type, result, i, value);
+    wireplan::write_element(type, result, i, value);
   }
 }
 
