@@ -49,7 +49,7 @@ std::string csv_of(const MachineReport& report) {
 }  // namespace
 
 std::string fit_text(const MachineFit& f) {
-  if (f.rate.value <= 0) return "Too few sizes for a line through them.";
+  if (f.rate.value <= 0) return "No line fits: too few sizes, or times that do not grow with them.";
   std::string text = "Fitted: " + format_seconds(f.latency) + " + traffic at " + format_rate(f.rate) + " of bus bandwidth; this line is off by";
   for (const MachineFit::Band& b : f.bands) text += (&b == f.bands.data() ? " " : ", ") + signed_percent(b.median) + " (worst " + signed_percent(b.worst) + ") " + band_name(b);
   return text + ".";

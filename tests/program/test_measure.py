@@ -322,7 +322,9 @@ def test_validate_measures_what_the_files_lack(wireplan, tmp_path):
     assert done.returncode in (0, 1), done.err
     document = json.loads(done.out)
     assert {r["op"] for r in document["rows"]} == set(OPERATIONS)
-    assert all(fit["residuals"] and fit["bytes_per_s"] > 0 for fit in document["fit"])
+    # On a busy machine a few short calls may take no longer for more bytes: then there is no line, and nothing is made up.
+    assert all((fit["bytes_per_s"] or 0) > 0 if fit["residuals"] else fit["bytes_per_s"] is None for fit in document["fit"])
+    assert any(fit["residuals"] for fit in document["fit"])
     assert sorted(p.name for p in out.iterdir()) == ["profile.json", "report.html", "report.json", "report.md", "run.json"]
     profile = json.loads((out / "profile.json").read_text())
     assert profile["schema"] == "wireplan.profile/1" and len(profile["collectives"]) == len(OPERATIONS)
