@@ -20,6 +20,7 @@
 #include "native/options.hpp"
 #include "native/output.hpp"
 #include "native/reference_runs.hpp"
+#include "native/search_command.hpp"
 #include "native/topology_command.hpp"
 
 static_assert(wireplan::kEngineVersion == WIREPLAN_VERSION, "the engine's version is that of the project");
@@ -143,6 +144,7 @@ int run(const Options& options) {
     if (Errors errors = add_presets(options.presets_folder, presets); !errors.empty()) return print_errors(errors, options.json);
   if (options.command == "estimate") return run_estimate(options, presets);
   if (options.command == "compare") return run_compare(options, presets);
+  if (options.command == "search") return run_search(options, presets);
   if (options.command == "presets") return run_presets(options, presets);
   if (options.command == "topology") return run_topology(options, presets);
   if (options.command == "collectives") return run_collectives(options, presets);

@@ -13,6 +13,7 @@
 #include "native/measure/measure_command.hpp"
 #include "native/measure/replay_command.hpp"
 #include "native/measurements.hpp"
+#include "native/search_command.hpp"
 #include "native/topology_command.hpp"
 
 namespace wireplan {
@@ -21,8 +22,7 @@ namespace {
 struct Later {  // commands of the design that are not built yet
   const char *name, *arguments, *what;
 };
-constexpr std::array<Later, 4> kLater = {{
-    {"search", "story", "find the layouts that fit and are fastest"},
+constexpr std::array<Later, 3> kLater = {{
     {"fit", "story --max micro_batch_size", "the largest value of one field that still fits"},
     {"diagnose", "story", "what to change first"},
     {"export", "story", "write a plan for other tools"},
@@ -114,6 +114,8 @@ void define(CLI::App& app, Options& options) {
   presets->add_option("ID", options.preset_id, "one preset: prints its document")->type_name("");
   add_output_options(*presets, options);
   presets->footer("Examples:\n  wireplan presets models\n  wireplan presets models mistral-7b-v0.1");
+
+  define_search(app, options);
 
   CLI::App* accuracy = app.add_subcommand("accuracy", "compare estimates with measured runs");
   accuracy->add_option("--runs", options.runs_file, "the runs, one JSON object a line, or - for standard input; left out: the reference runs")->type_name("FILE");

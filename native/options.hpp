@@ -49,6 +49,14 @@ struct DetectOptions {  // of topology detect
   std::string sysfs, nccl_xml, out;
 };
 
+struct SearchingOptions {
+  std::string objective = "throughput", vary, verdict;
+  std::optional<Count> gpus;
+  std::vector<std::string> fix;  // PATH=VALUE
+  int top = 10, threads = 0;     // threads 0: one a core
+  bool points = false;
+};
+
 struct Options {
   std::string command;
   std::string words;                            // the command line as it was given
@@ -74,6 +82,7 @@ struct Options {
   ReplayOptions replaying;
   NcclOptions nccl;
   DetectOptions detect;
+  SearchingOptions searching;
   std::string import_file, import_gpu, import_network;  // of topology import, the latter two also of topology detect
   std::vector<std::string> files;               // FILE… of import and validate
   std::string op, import_as;                    // --op, --as

@@ -78,8 +78,7 @@ std::vector<Alternative> sharding_alternatives(const Plan& plan, const Constants
       changed.parallel.data_sharding = s;
       changed.parallel.shard_group = s == DataSharding::hsdp ? hybrid_shard_group(plan) : 0;
       if (s == DataSharding::hsdp && changed.parallel.shard_group == 0) continue;
-      changed.parallel.gradient_sync = default_gradient_sync(plan.parallel.framework, s);
-      changed.parallel.overlap = default_overlap(changed.parallel, changed.training);
+      decide_again(changed);
     }
     const Count group = changed.parallel.shard_group;
     result.push_back(evaluated(std::string(name_of(s)), label_of(s, group, ranks), std::move(changed), cluster, constants));

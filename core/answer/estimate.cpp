@@ -12,11 +12,11 @@ namespace wireplan {
 namespace {
 
 // Groups of two or more ranks that the plan communicates in: each holds communicator buffers.
-int communicators_in_use(const StepCost& cost) {
+int communicators_in_use(const std::vector<Message>& messages) {
   bool seen[kNames<GroupKind>.size()] = {};
   int count = 0;
-  for (const MessageCost& m : cost.messages) {
-    bool& is_known = seen[static_cast<std::size_t>(m.message.group)];
+  for (const Message& m : messages) {
+    bool& is_known = seen[static_cast<std::size_t>(m.group)];
     if (!is_known) ++count;
     is_known = true;
   }
@@ -186,7 +186,7 @@ WiringVerdict wiring_verdict(const StepAnswer& step) {
   return share < 0.03 ? WiringVerdict::keeps_up : share < 0.10 ? WiringVerdict::waits_a_little : WiringVerdict::does_not_keep_up;
 }
 
-Estimate estimate(const Plan& plan, const PreparedCluster& cluster, const Constants& constants) {
+Estimate brief_estimate(const Plan& plan, StepWiring& wiring, const Constants& constants, bool only_fitting) {
   Estimate e;
   const ModelParameters counted = count_parameters(plan.model);
   e.parameters = counted.total;
@@ -198,12 +198,20 @@ Estimate estimate(const Plan& plan, const PreparedCluster& cluster, const Consta
   e.stages = stage_parameters(plan.model, plan.parallel);
   const std::vector<StageParameters> trained = plan.training.lora ? stage_adapters(plan.model, *plan.training.lora, plan.parallel) : e.stages;
   e.stage_memory = stage_memory(plan, e.stages, trained);
-  e.cost = step_cost(plan, cluster, e.stages, trained, work, constants.efficiency);
-  e.communicators = communicators_in_use(e.cost);
+  const StepMessages busiest = busiest_messages(plan);
+  e.communicators = communicators_in_use(busiest.messages);
   fill_memory(plan, constants, e);
+  if (only_fitting && (!e.memory.fits || e.memory.fits_host == 0)) return e;
+  e.cost = step_cost(plan, wiring, busiest, e.stages, trained, work, constants.efficiency);
+  fill_step(plan, e);
+  return e;
+}
+
+Estimate estimate(const Plan& plan, const PreparedCluster& cluster, const Constants& constants) {
+  StepWiring wiring(cluster);
+  Estimate e = brief_estimate(plan, wiring, constants);
   fill_communication(cluster, e);
   fill_wiring(cluster, e);
-  fill_step(plan, e);
   e.notes = notes(plan, e);
   if (std::optional<Note> note = placement_note(plan, cluster, e.cost)) e.notes.push_back(std::move(*note));
   return e;

@@ -106,6 +106,10 @@ WiringVerdict wiring_verdict(const StepAnswer& step);
 // What a reader must know to judge the numbers: what is provisional, what was assumed, what the plan states that is not used yet.
 std::vector<Note> notes(const Plan& plan, const Estimate& estimate);
 
+// Memory and step alone, as a search asks of many plans on one cluster: rows of communication, wiring and notes stay empty. With `only_fitting` a plan
+// whose memory does not hold it (memory.fits, memory.fits_host) is given no time either.  Equal to estimate() in all that it fills.
+Estimate brief_estimate(const Plan& plan, StepWiring& wiring, const Constants& constants, bool only_fitting = false);
+
 // The answer for a plan that validate() accepted. Never fails, never divides by zero; every number is finite.
 Estimate estimate(const Plan& plan, const PreparedCluster& cluster, const Constants& constants);
 Estimate estimate(const Plan& plan, const Constants& constants);  // prepares the cluster itself

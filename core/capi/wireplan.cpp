@@ -1,22 +1,11 @@
 #include "core/capi/wireplan.h"
 
 #include <cstdlib>
-#include <cstring>
 #include <string>
 
+#include "core/capi/copied.hpp"
 #include "core/text/answer_json.hpp"
 #include "core/text/request.hpp"
-
-namespace {
-
-// A copy that the caller frees with wireplan_free.
-char* copied(const std::string& text) {
-  char* copy = static_cast<char*>(std::malloc(text.size() + 1));
-  if (copy != nullptr) std::memcpy(copy, text.c_str(), text.size() + 1);
-  return copy;
-}
-
-}  // namespace
 
 char* wireplan_call(const char* command, const char* json) {
   using namespace wireplan;

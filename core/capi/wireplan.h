@@ -28,10 +28,22 @@ extern "C" {
      import_topology  {"text":"<nvidia-smi topo -m, or an NCCL topology XML>", "gpu"?:id, "network"?:short-hand} -> the cluster
      import_nccl_tests  {"text", "op"?} -> {"profile","gpus","notes"}: a log of nccl-tests as measurements
      import_nccl_log    {"text", "cluster" or "xml"?} -> what NCCL chose by its own log (wireplan.nccl/1), with findings
+     search       {"plan":STATED, "objective":"throughput|memory|gpus|cost", "gpus":1024, "cluster":CLUSTER, "vary":["tensor",...], "fix":[["parallel.tensor",8],...],
+                  "top":10, "verdict":"tight|may-not-fit", "unit":"GB|GiB", "points":true} -> the best layouts (wireplan.search/1); all but the plan may be left out
    The caller frees the result with wireplan_free. */
 char* wireplan_call(const char* command, const char* json);
 void wireplan_free(char* text);
 const char* wireplan_version(void);
+
+/* The command `search` piece by piece, for callers that show what is known meanwhile, or stop. Never null but when memory runs out. */
+typedef struct wireplan_search wireplan_search;
+wireplan_search* wireplan_search_open(const char* json);
+/* Does so many pieces of work, each some microseconds to a millisecond, and returns {"done", "progress": 0 to 1, "counts", "best": {"label","time_s",
+   "need_bytes"} or null}, or {"errors"}: then there is nothing more to do. The caller frees it. */
+char* wireplan_search_step(wireplan_search* search, int pieces);
+/* The document by what is known; its `complete` says whether that is all. The caller frees it. */
+char* wireplan_search_answer(wireplan_search* search);
+void wireplan_search_close(wireplan_search* search);
 
 #ifdef __cplusplus
 }

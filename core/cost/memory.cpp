@@ -178,6 +178,14 @@ double layer_passes_in_flight(const Plan& plan, int stage, Count layers) {
   return std::min(m, p - i) * L;
 }
 
+Bytes kept_bytes(const Plan& plan, const StageParameters& stage, const StageParameters& trained) {
+  const Offload& offload = plan.training.offload;
+  if (offload.parameters) return Bytes(0);
+  StageMemory kept;
+  fill_states(plan, stage, trained, kept);
+  return kept.states.parameters + kept.states.master_weights + kept.states.optimizer_states;
+}
+
 Bytes offloaded_bytes(const Plan& plan, const StageMemory& stage) {
   if (stage.host.value >= 0) return stage.host + (plan.training.offload.activations ? stage.layers_keep : Bytes(0));
   Bytes total;

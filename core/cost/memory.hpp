@@ -71,6 +71,10 @@ struct StageMemory {
 // test: tests/core/cost/memory_test.cpp, megatron_memory_test.cpp, deepspeed_memory_test.cpp, tests/core/answer/traces_test.cpp.
 std::vector<StageMemory> stage_memory(const Plan& plan, const std::vector<StageParameters>& stages, const std::vector<StageParameters>& trained);
 
+// what: least that stays on a GPU through the step: parameters, master weights, optimizer states of a stage, without offload.
+// kind: bound.  test: tests/core/answer/search_test.cpp.
+Bytes kept_bytes(const Plan& plan, const StageParameters& stage, const StageParameters& trained);
+
 // What the offload settings move to the host memory of one rank.
 Bytes offloaded_bytes(const Plan& plan, const StageMemory& stage);
 

@@ -112,6 +112,13 @@ double bus_factor(Collective collective, int ranks) {
   return 1;
 }
 
+std::vector<Message> model_messages(const Plan& plan, Count stage) {
+  StageTraffic traffic(plan, stage);
+  add_tensor_parallel(traffic);
+  add_model_parallel(traffic);
+  return std::move(traffic.messages);
+}
+
 std::vector<Message> stage_messages(const Plan& plan, Count stage) {
   StageTraffic traffic(plan, stage);
   add_tensor_parallel(traffic);

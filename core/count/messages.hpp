@@ -49,6 +49,9 @@ std::vector<Message> step_messages(const Plan& plan, Count* stage = nullptr);
 // The same for a given stage (0-based).
 std::vector<Message> stage_messages(const Plan& plan, Count stage);
 
+// Those of them that do not depend on the data sharding: tensor, context, expert and pipeline parallel ones.
+std::vector<Message> model_messages(const Plan& plan, Count stage);
+
 // Bytes a rank sends for one call as a multiple of its nccl-tests size (nccl-tests' bus bandwidth factor):
 // all_reduce 2(n-1)/n; all_gather, reduce_scatter, all_to_all, scatter, gather (n-1)/n; broadcast, reduce, send_recv 1.
 // Source: [nccl-tests-perf]. Exact. n = 1 gives 0 for all.

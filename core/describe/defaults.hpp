@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/describe/parallel.hpp"
+#include "core/describe/plan.hpp"
 #include "core/describe/training.hpp"
 
 namespace wireplan {
@@ -15,6 +16,13 @@ GradientSync default_gradient_sync(Framework framework, DataSharding sharding);
 // What runs beside compute: PyTorch overlaps gradient reduction and FSDP's gathers; Megatron overlaps nothing until its flags are
 // set, as the vendor's recipes do; DeepSpeed overlaps by default at stage 3 only.
 Overlap default_overlap(const Parallel& parallel, const Training& training);
+
+// Parameters in fp32 that nothing gathers in 16 bit are cast where they are used.
+bool default_autocast(const Plan& plan);
+
+// Decides again what the user left open, for a plan that was read and then changed in data_sharding, sequence_parallel, loss or number formats: as if the
+// changed document had been read. `assumed` still says what it did.
+void decide_again(Plan& plan);
 
 // Who trains with Megatron in 8 or 4 bits and 16-bit gradients starts from the vendor's recipes.
 bool follows_vendor_recipes(Framework framework, const Training& training);

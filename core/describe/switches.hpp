@@ -31,6 +31,7 @@ struct LossBytes {
 struct Switches {
   ModuleCode modules = ModuleCode::huggingface;
   LossBytes loss;               // unchunked; forward 0: the eager chain of operations, computed from the types
+  std::array<LossBytes, 3> losses{};  // of each Loss: what `loss` is with that one
   bool reentrant_checkpoint = false;  // a recomputed layer runs to its end again
   bool tables_per_layer = false;      // every layer keeps rotation tables of its own for all positions
   bool logits_in_fp32 = false;        // the model returns them so, and the loss copies them once more

@@ -27,6 +27,8 @@ inline constexpr std::array<std::string_view, 9> kNames<Optimizer> = {
     "adamw", "adam", "adamw-8bit", "adamw-8bit-paged", "sgd", "sgd-momentum", "lion", "adafactor", "muon"};
 
 enum class RecomputeKind : unsigned char { none, selective, full, full_layers, every };
+template <>
+inline constexpr std::array<std::string_view, 5> kNames<RecomputeKind> = {"none", "selective", "full", "full_layers", "every"};
 struct Recompute {
   RecomputeKind kind = RecomputeKind::none;
   Count n = 0;  // of {"full_layers": n} and {"every": n}

@@ -81,21 +81,24 @@ int message_of(const Plan& p, const StepCost& cost, PassTraffic traffic, int run
   return found;
 }
 
+double share_in_layers(const Plan& p, const EfficiencyConstants& k, const ComputeCost& stage, const Message& message, Seconds total) {
+  if (message.group == GroupKind::tensor) return p.parallel.overlap.tensor ? k.tensor_overlapped : k.tensor_exposed;
+  if (message.group != GroupKind::context) return 1;
+  const Seconds cover = (message.phase == Phase::forward ? 1.0 : 2.5) * static_cast<double>(micro_batches(p)) * stage.attention_s;
+  return total > cover ? (total - cover) / total : 0;
+}
+
+void add_wait(const Plan& p, const ComputeCost& stage, const Message& message, Seconds shown, LayerWaits& waits) {
+  if (stage.layers > 0) (message.phase == Phase::forward ? waits.forward : waits.backward) += shown / (static_cast<double>(micro_batches(p)) * stage.layers);
+}
+
 LayerWaits waits_in_layers(const Plan& p, const EfficiencyConstants& k, StepCost& cost) {
-  const double m = static_cast<double>(micro_batches(p));
   const ComputeCost& stage = busiest_stage(cost);
   LayerWaits waits;
   for (MessageCost& c : cost.messages) {
-    const GroupKind group = c.message.group;
-    const bool is_forward = c.message.phase == Phase::forward;
     if (!is_inside_layers(c.message)) continue;
-    c.share = 1;
-    if (group == GroupKind::tensor) c.share = p.parallel.overlap.tensor ? k.tensor_overlapped : k.tensor_exposed;
-    if (group == GroupKind::context) {
-      const Seconds cover = (is_forward ? 1.0 : 2.5) * m * stage.attention_s;
-      c.share = c.total > cover ? (c.total - cover) / c.total : 0;
-    }
-    if (stage.layers > 0) (is_forward ? waits.forward : waits.backward) += c.share * c.total / (m * stage.layers);
+    c.share = share_in_layers(p, k, stage, c.message, c.total);
+    add_wait(p, stage, c.message, c.share * c.total, waits);
   }
   return waits;
 }

@@ -14,6 +14,9 @@ namespace wireplan {
 //   context ring      what attention of the same block does not cover
 struct LayerWaits { Seconds forward, backward; };
 LayerWaits waits_in_layers(const Plan& plan, const EfficiencyConstants& efficiency, StepCost& cost);
+// One message of those: the share of its `total` in a step that shows on `stage`, and what that adds to a layer.
+double share_in_layers(const Plan& plan, const EfficiencyConstants& efficiency, const ComputeCost& stage, const Message& message, Seconds total);
+void add_wait(const Plan& plan, const ComputeCost& stage, const Message& message, Seconds shown, LayerWaits& waits);
 
 // Adds `sharing` to traffic that runs beside compute, and to its `total`: while the layers send over links that it needs, it waits. With u the share of
 // the passes in which they do:  sharing = 1/(1 - u).  Links are shared where both cross the network, or what bounds the one inside a node carries

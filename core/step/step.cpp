@@ -6,29 +6,11 @@
 #include "core/base/math.hpp"
 #include "core/cost/memory.hpp"
 #include "core/step/exposure.hpp"
+#include "core/step/pace.hpp"
 
 namespace wireplan {
 
 namespace {
-
-// GPU and host work side by side and wait for each other now and then: (G^q + H^q)^(1/q).
-// Source: [published-runs], least squares on runs small enough to show it. Kind: estimate.
-double together(double gpu, double host, double norm) {
-  if (gpu <= 0 || host <= 0) return std::max(gpu, host);
-  const double more = std::max(gpu, host), less = std::min(gpu, host);
-  return less < 1e-3 * more ? more : more * power(1 + power(less / more, norm), 1 / norm);
-}
-
-struct LayerPace { Seconds forward, backward; };
-
-// One layer and the whole pass of a stage, `waits` for communication inside the layers. The host is met layer by layer.
-LayerPace layer_pace(const ComputeCost& c, const LayerWaits& waits, double norm) {
-  return {Seconds(together((c.layer.forward + waits.forward).value, c.layer.launch_forward.value, norm)),
-          Seconds(together((c.layer.backward + waits.backward).value, c.layer.launch_backward.value, norm))};
-}
-LayerPace stage_pace(const ComputeCost& c, const LayerPace& layer) {
-  return {c.layers * layer.forward + c.first_end.forward + c.last_end.forward, c.layers * layer.backward + c.first_end.backward + c.last_end.backward};
-}
 
 // From the first pass of a step to the end of the last.
 Seconds schedule_time(const Plan& p, const StepCost& cost, bool on_this_wiring, Seconds hop) {
@@ -52,19 +34,16 @@ Bytes offload_traffic(const Plan& p, const StageParameters& stage, const StagePa
 
 }  // namespace
 
-double nic_share(const Plan& p, GroupKind group, int nodes) {
-  const bool is_data = group == GroupKind::data || group == GroupKind::expert_data;
-  return p.parallel.framework == Framework::deepspeed && is_data && nodes > 1 && p.cluster.network ? 1.0 / std::max(1, p.cluster.network->nics_per_node) : 1;
+Seconds host_time(const Plan& p, const EfficiencyConstants& k) {
+  return Seconds(k.host_per_step_s + k.host_per_micro_batch_s * static_cast<double>(micro_batches(p)) * (p.training.cuda_graphs ? k.host_with_graphs : 1.0));
 }
 
-RingOnWiring ring_of(const Plan& p, const PreparedCluster& cluster, GroupKind group, const GroupShape& shape) {
-  RingOnWiring ring = ring_on_wiring(cluster, shape);
-  if (const double share = nic_share(p, group, ring.nodes); share < 1) {
-    ring.network_bandwidth = share * ring.network_bandwidth;
-    ring.bus_bandwidth = std::min(ring.bus_bandwidth, ring.network_bandwidth);
-    ring.bottleneck = "one of " + ring.bottleneck;
-  }
-  return ring;
+double straggler_factor(const Plan& p, const EfficiencyConstants& k) {
+  // details.stragglers = false: every rank is as fast as the mean.
+  if (p.training.details && !p.training.details->stragglers.value_or(true)) return 0;
+  const double gpus = static_cast<double>(total_gpus(p.cluster)) / static_cast<double>(p.parallel.tensor);
+  const double spread = gpus > 1 ? std::sqrt(2 * natural_log(gpus)) : 0;
+  return k.straggler * spread + k.scale * log2_of(static_cast<double>(std::max(1, p.cluster.nodes)));
 }
 
 Schedule schedule_of(const Plan& p) {
@@ -95,31 +74,37 @@ void compute_stages(const Plan& p, const std::vector<StageParameters>& stages, c
   }
 }
 
+StepMessages busiest_messages(const Plan& plan) {
+  StepMessages busiest;
+  busiest.messages = step_messages(plan, &busiest.stage);
+  return busiest;
+}
+
 StepCost step_cost(const Plan& p, const PreparedCluster& cluster, const std::vector<StageParameters>& stages, const std::vector<StageParameters>& trained,
                    const SequenceWork& work, const EfficiencyConstants& k) {
+  StepWiring wiring(cluster);
+  return step_cost(p, wiring, busiest_messages(p), stages, trained, work, k);
+}
+
+StepCost step_cost(const Plan& p, StepWiring& wiring, const StepMessages& busiest, const std::vector<StageParameters>& stages,
+                   const std::vector<StageParameters>& trained, const SequenceWork& work, const EfficiencyConstants& k) {
   StepCost cost;
   compute_stages(p, stages, trained, work, k, cost);
+  cost.busiest = busiest.stage;
 
-  // Messages of one group kind share one ring.
-  std::vector<std::pair<GroupKind, std::pair<RingOnWiring, GroupShape>>> rings;
-  for (const Message& message : step_messages(p, &cost.busiest)) {
-    auto known = std::find_if(rings.begin(), rings.end(), [&](const auto& r) { return r.first == message.group; });
-    if (known == rings.end()) {
-      const GroupShape shape = group_shape(p, message.group);
-      rings.push_back({message.group, {ring_of(p, cluster, message.group, shape), shape}});
-      known = rings.end() - 1;
-    }
-    MessageCost c;
+  cost.messages.reserve(busiest.messages.size());
+  StepWiring::Group* group = nullptr;
+  for (const Message& message : busiest.messages) {
+    if (!group || message.group != cost.messages.back().message.group) group = &wiring.group(p, message.group);
+    MessageCost& c = cost.messages.emplace_back();
     c.message = message;
-    c.ring = known->second.first;
-    c.ranks = known->second.second.ranks;
-    c.nodes = known->second.second.nodes;
-    c.groups = static_cast<int>(known->second.second.local.size());
-    c.call = collective_call(cluster, c.ring, message.collective, c.ranks, message.bytes);
-    c.call.time.low = nic_share(p, message.group, c.ring.nodes) * c.call.time.low;
+    c.ring = group->ring;
+    c.ranks = group->ranks;
+    c.nodes = group->nodes;
+    c.groups = group->groups;
+    c.call = wiring.call(*group, message.collective, message.bytes);
     const Seconds wire = c.call.parts.wire;
     c.bandwidth = wire.value > 0 ? bus_factor(message.collective, c.ranks) * message.bytes / wire : BytesPerSecond(0);
-    cost.messages.push_back(std::move(c));
   }
   for (std::size_t i = 0; i < stages.size(); ++i) cost.offload_bytes = std::max(cost.offload_bytes, offload_traffic(p, stages[i], trained[i]));
   settle(p, k, cost);
@@ -202,18 +187,14 @@ void settle(const Plan& p, const EfficiencyConstants& k, StepCost& cost) {
   }
 
   const Seconds launching = m * (pace.forward + pace.backward) - cost.compute;
-  cost.host = Seconds(k.host_per_step_s + k.host_per_micro_batch_s * m * (p.training.cuda_graphs ? k.host_with_graphs : 1.0)) + std::max(Seconds(0), launching);
+  cost.host = host_time(p, k) + std::max(Seconds(0), launching);
   cost.ideal_bubble = std::max(Seconds(0), cost.ideal_schedule - m * (pace.forward + pace.backward));
   cost.bubble = cost.stages.size() == 1 ? Seconds(0) : std::max(Seconds(0), cost.schedule + data.once - cost.compute - launching - cost.exposed_communication - copies);
   cost.waits_for_copies = copies;
   cost.offload = cost.offload_bytes / BytesPerSecond(k.host_link_bytes_per_s) + copies;
 
   const Seconds busy = cost.compute + cost.exposed_communication + cost.bubble + cost.optimizer + cost.host + cost.offload;
-  const double gpus = static_cast<double>(total_gpus(p.cluster)) / static_cast<double>(p.parallel.tensor);
-  const double spread = gpus > 1 ? std::sqrt(2 * natural_log(gpus)) : 0;
-  // details.stragglers = false: every rank is as fast as the mean.
-  const bool has_stragglers = !p.training.details || p.training.details->stragglers.value_or(true);
-  cost.straggler_factor = !has_stragglers ? 0 : k.straggler * spread + k.scale * log2_of(static_cast<double>(std::max(1, p.cluster.nodes)));
+  cost.straggler_factor = straggler_factor(p, k);
   cost.straggler = cost.straggler_factor * busy;
   const Seconds total = busy + cost.straggler;
 

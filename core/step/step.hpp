@@ -13,6 +13,7 @@
 #include "core/describe/plan.hpp"
 #include "core/step/compute.hpp"
 #include "core/step/schedule.hpp"
+#include "core/step/step_wiring.hpp"
 
 namespace wireplan {
 
@@ -60,16 +61,19 @@ struct StepCost {
 //   bubble    what is left of the schedule: the rank waits for other stages, and for what their communication adds
 StepCost step_cost(const Plan& plan, const PreparedCluster& cluster, const std::vector<StageParameters>& stages, const std::vector<StageParameters>& trained,
                    const SequenceWork& work, const EfficiencyConstants& efficiency);
+// The same where rings and calls are remembered and the messages known: step_messages(), and the stage they are of.
+struct StepMessages { std::vector<Message> messages; Count stage = 0; };
+StepMessages busiest_messages(const Plan& plan);
+StepCost step_cost(const Plan& plan, StepWiring& wiring, const StepMessages& busiest, const std::vector<StageParameters>& stages,
+                   const std::vector<StageParameters>& trained, const SequenceWork& work, const EfficiencyConstants& efficiency);
 
 // Its first part: `stages` and `optimizer` alone. With settle() after it, a step at other constants whose messages are known.
 void compute_stages(const Plan& plan, const std::vector<StageParameters>& stages, const std::vector<StageParameters>& trained, const SequenceWork& work,
                     const EfficiencyConstants& efficiency, StepCost& cost);
 
-// The ring of a group on the plan's wiring, as its framework uses it. DeepSpeed's data-parallel traffic between nodes keeps to one NIC of a node in
-// every published run across nodes that was found: ZeRO-3 over 8 × 200 Gbit/s InfiniBand moved what one of the eight carries, ZeRO-1 over 4 × 100 Gbit/s
-// Omni-Path what one of the four does [published-runs]. Why is not known; the low end of such a time's band is that of all NICs.
-RingOnWiring ring_of(const Plan& plan, const PreparedCluster& cluster, GroupKind group, const GroupShape& shape);
-double nic_share(const Plan& plan, GroupKind group, int nodes);  // that share of its NICs: 1 but for those
+// What the host adds to a step beside launching kernels, and what stragglers add to all of it, as a share.
+Seconds host_time(const Plan& plan, const EfficiencyConstants& efficiency);
+double straggler_factor(const Plan& plan, const EfficiencyConstants& efficiency);
 
 // The pipeline of a plan, and what each stage's passes take in it.
 Schedule schedule_of(const Plan& plan);

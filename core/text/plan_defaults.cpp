@@ -122,6 +122,8 @@ void fill_overlap(Plan& plan, const PlanStated& stated, const DeepSpeedChoices& 
     const std::string_view id = implementation_id(plan.training.implementation);
     const Result<Implementation> implementation = presets.implementation(id);
     const bool has_own = implementation && implementation.value().gradient_sync && p.framework == Framework::pytorch;
+    p.left_open.gradient_sync = true;
+    if (has_own) p.left_open.usual_sync = implementation.value().gradient_sync;
     p.gradient_sync = has_own ? *implementation.value().gradient_sync : default_gradient_sync(p.framework, p.data_sharding);
     log.assume("parallel.gradient_sync", name_of(p.gradient_sync),
                has_own ? "default of implementation " + std::string(id)
@@ -138,13 +140,15 @@ void fill_overlap(Plan& plan, const PlanStated& stated, const DeepSpeedChoices& 
     std::string_view key;
     bool stated;
     bool Overlap::* value;
-  } parts[] = {{"gradient_reduce", stated.parallel.gradient_reduce, &Overlap::gradient_reduce},
-               {"parameter_gather", stated.parallel.parameter_gather, &Overlap::parameter_gather},
-               {"tensor", stated.parallel.tensor, &Overlap::tensor},
-               {"pipeline", stated.parallel.pipeline, &Overlap::pipeline}};
+    bool LeftOpen::* open;
+  } parts[] = {{"gradient_reduce", stated.parallel.gradient_reduce, &Overlap::gradient_reduce, &LeftOpen::gradient_reduce},
+               {"parameter_gather", stated.parallel.parameter_gather, &Overlap::parameter_gather, &LeftOpen::parameter_gather},
+               {"tensor", stated.parallel.tensor, &Overlap::tensor, &LeftOpen::tensor},
+               {"pipeline", stated.parallel.pipeline, &Overlap::pipeline, &LeftOpen::pipeline}};
   Json filled = Json::object();
   for (const auto& part : parts) {
     if (part.stated) continue;
+    p.left_open.*part.open = !(choices.overlap.is_boolean() && part.value == &Overlap::gradient_reduce);
     p.overlap.*part.value = usual.*part.value;
     filled[std::string(part.key)] = usual.*part.value;
   }
@@ -155,11 +159,11 @@ void fill_overlap(Plan& plan, const PlanStated& stated, const DeepSpeedChoices& 
 void fill_switches(Plan& plan, const Implementation& implementation) {
   Training& t = plan.training;
   Switches& s = t.switches = implementation.switches;
-  s.loss = implementation.loss[static_cast<std::size_t>(t.loss)];
-  const bool is_pytorch = plan.parallel.framework == Framework::pytorch, has_master = t.master_weights_dtype.has_value();
-  const bool is_sharded = shards_parameters(plan.parallel.data_sharding) || plan.parallel.data_sharding == DataSharding::zero2;
-  // An fp32 parameter that nothing gathers in 16 bit is cast where it is used.
-  s.autocast = is_pytorch && has_master && !is_sharded && t.parameter_dtype != DType::fp32;
+  static_assert(std::tuple_size_v<decltype(s.losses)> == kNames<Loss>.size());
+  s.losses = implementation.loss;
+  s.loss = s.losses[static_cast<std::size_t>(t.loss)];
+  const bool has_master = t.master_weights_dtype.has_value();
+  s.autocast = default_autocast(plan);
   // Reductions of a mixed precision policy; without one, in the type of the parameters.
   if (!has_master && !t.lora) s.reduce_dtype = t.parameter_dtype == DType::fp32 ? DType::fp32 : DType::bf16;
   if (t.parameter_dtype == DType::fp32) s.reduce_dtype = DType::fp32;

@@ -87,9 +87,7 @@ const Json& part_or_empty(Reader& r, std::string_view key, const Json& empty) {
   return json != nullptr ? *json : empty;
 }
 
-}  // namespace
-
-Result<Plan> read_plan(const Json& document, const Presets& presets) {
+Result<Plan> read_plan(const Json& document, const Presets& presets, bool is_whole) {
   ReadLog log;
   Plan plan;
   PlanStated stated;
@@ -123,13 +121,18 @@ Result<Plan> read_plan(const Json& document, const Presets& presets) {
        {validate(plan.training, "training"), validate(plan.parallel, "parallel"), validate(plan.cluster, "cluster")})
     found.insert(found.end(), more.begin(), more.end());
   // Rules between parts would only confuse where a number in them could not be read.
-  if (!log.number_missing)
+  if (is_whole && !log.number_missing)
     for (Error& error : validate_between(plan)) found.push_back(std::move(error));
   log.add_new(found);
   if (!log.errors.empty()) return log.finished();
   plan.assumed = std::move(log.assumed);
   return plan;
 }
+
+}  // namespace
+
+Result<Plan> read_plan(const Json& document, const Presets& presets) { return read_plan(document, presets, true); }
+Result<Plan> read_plan_parts(const Json& document, const Presets& presets) { return read_plan(document, presets, false); }
 
 Result<Plan> read_plan_text(std::string_view text, const Presets& presets) {
   Result<Json> json = parse_json(text);

@@ -14,6 +14,8 @@ namespace wireplan {
 
 // Reads, fills in defaults (recorded in Plan::assumed where they depend on other fields), validates. All errors at once.
 Result<Plan> read_plan(const Json& document, const Presets& presets);
+// The same without the rules between its parts (validate_between), for what is going to be laid out anew.
+Result<Plan> read_plan_parts(const Json& document, const Presets& presets);
 Result<Plan> read_plan_text(std::string_view text, const Presets& presets);
 Result<Cluster> read_cluster(const Json& document, const Presets& presets, const std::string& path);
 

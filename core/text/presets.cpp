@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/answer/search_space.hpp"
 #include "core/base/sort.hpp"
 #include "core/text/embedded_presets.hpp"
 #include "core/text/plan_json.hpp"
@@ -140,6 +141,41 @@ void read_variants(Reader& r, Implementation& implementation) {
   }
 }
 
+// A list of names of an enumeration.
+template <class E>
+void read_choice(Reader& r, std::string_view key, NameSet<E>& choice) {
+  r.require(key, "a list of " + names_listed<E>());
+  const Json* json = r.stated(key);
+  if (json == nullptr) return;
+  if (!json->is_array()) return r.fail_type(key, *json, "a list of " + names_listed<E>());
+  choice = {};
+  for (std::size_t i = 0; i < json->size(); ++i)
+    if (E value{}; r.name(std::string(key) + "." + std::to_string(i), &(*json)[i], value)) choice.set(value);
+}
+
+// What of a layout the code base has at all.
+void read_abilities(Reader& r, Abilities& can) {
+  r.require("can", "an object");
+  const Json* json = r.stated("can");
+  if (json == nullptr) return;
+  Reader o(r.log(), *json, r.path("can"));
+  std::string text;
+  o.require("source", "text");
+  o.read("source", text);
+  NameSet<Vary> splits;
+  read_choice(o, "splits", splits);
+  can.tensor = splits.has(Vary::tensor);
+  can.pipeline = splits.has(Vary::pipeline);
+  can.context = splits.has(Vary::context);
+  can.expert = splits.has(Vary::expert);
+  can.offload = splits.has(Vary::offload);
+  read_choice(o, "data_sharding", can.data_sharding);
+  read_choice(o, "pipeline_schedule", can.pipeline_schedule);
+  read_choice(o, "recompute", can.recompute);
+  read_choice(o, "loss", can.loss);
+  o.finish();
+}
+
 Implementation read_implementation(Reader& r) {
   Implementation implementation;
   std::string text;
@@ -152,6 +188,7 @@ Implementation read_implementation(Reader& r) {
   r.read("loss_in_forward", implementation.switches.loss_in_forward);
   GradientSync sync{};
   if (r.read_name("gradient_sync", sync)) implementation.gradient_sync = sync;
+  read_abilities(r, implementation.can);
   Variant whole;
   read_switches(r, whole);
   put(whole, implementation);

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/describe/abilities.hpp"
 #include "core/answer/estimate.hpp"
 #include "core/base/error.hpp"
 #include "core/cost/nccl/decision.hpp"
@@ -37,6 +38,7 @@ struct Implementation {
   std::array<LossBytes, kNames<Loss>.size()> loss{};  // by Loss; forward 0: the eager chain
   std::vector<Variant> variants;
   std::optional<GradientSync> gradient_sync;  // where it is not the framework's
+  Abilities can;
 };
 
 // The implementation on one architecture, release ("" unless the plan names one) and kind of kernels.

@@ -18,6 +18,7 @@
 #include "core/text/read_cluster.hpp"
 #include "core/text/reader.hpp"
 #include "core/text/render.hpp"
+#include "core/text/search_request.hpp"
 #include "core/text/step_waits_text.hpp"
 #include "core/text/step_questions.hpp"
 #include "core/text/topology_request.hpp"
@@ -49,19 +50,13 @@ Errors unknown_keys(const Json& request, const std::vector<std::string_view>& ke
   return errors;
 }
 
-struct PlanDocument {
-  Json document;
-  std::vector<Note> notes;
-  ByteUnit unit = ByteUnit::GiB;
-};
-
-Result<PlanDocument> scenario_document(const std::string& id, const Presets& presets) {
+Result<StatedDocument> scenario_document(const std::string& id, const Presets& presets) {
   if (presets.text("scenarios", id).empty())
     return Error{"", value_text(Json(id)), "a plan document, a scenario id or a link",
                  value_text(Json(id)) + " is no scenario" + did_you_mean(presets.nearest("scenarios", id))};
   Result<Json> scenario = preset_document(presets, "scenarios", id);
   if (!scenario) return scenario.errors();
-  PlanDocument stated;
+  StatedDocument stated;
   auto plan = scenario.value().find("plan");
   if (plan == scenario.value().end()) return wrong("scenarios/" + id + ".plan", nullptr, "a plan document");
   stated.document = *plan;
@@ -70,42 +65,15 @@ Result<PlanDocument> scenario_document(const std::string& id, const Presets& pre
   return stated;
 }
 
-Result<PlanDocument> link_document(const std::string& text) {
+Result<StatedDocument> link_document(const std::string& text) {
   Result<ParsedLink> link = parse_link(text);
   if (!link) return link.errors();
-  PlanDocument stated;
+  StatedDocument stated;
   for (const auto& [key, value] : link.value().view)
     if (key == "u" && value == "gb") stated.unit = ByteUnit::GB;
   stated.notes = std::move(link.value().notes);
   stated.document = std::move(link.value().plan);
   return stated;
-}
-
-Result<PlanDocument> plan_document(const Json& stated, const Presets& presets) {
-  if (stated.is_string()) {
-    const std::string& text = stated.get_ref<const std::string&>();
-    return looks_like_link(text) ? link_document(text) : scenario_document(text, presets);
-  }
-  if (!stated.is_object()) return wrong("", stated, "a plan document, a scenario id or a link");
-  if (!stated.contains("plan")) return PlanDocument{stated, {}, ByteUnit::GiB};
-
-  if (Errors errors = unknown_keys(stated, {"plan", "set"}); !errors.empty()) return errors;
-  Result<PlanDocument> inner = plan_document(stated.at("plan"), presets);
-  if (!inner || !stated.contains("set")) return inner;
-  const Json& edits = stated.at("set");
-  if (!edits.is_array()) return wrong("set", edits, "an array of [path, value]");
-  Errors errors;
-  for (std::size_t i = 0; i < edits.size(); ++i) {
-    const Json& edit = edits[i];
-    if (!edit.is_array() || edit.size() != 2 || !edit[0].is_string()) {
-      errors.push_back(wrong("set." + std::to_string(i), edit, "an array of [path, value]"));
-      continue;
-    }
-    std::string value = edit[1].is_string() ? edit[1].get<std::string>() : dump_json_compact(edit[1]);
-    for (Error& e : set_path(inner.value().document, edit[0].get_ref<const std::string&>(), value)) errors.push_back(std::move(e));
-  }
-  if (!errors.empty()) return errors;
-  return inner;
 }
 
 // The plan of a request that has other keys beside "plan" and "set".
@@ -371,8 +339,35 @@ Result<Json> answer_render(const Json& request, const Presets& presets, const Co
 
 }  // namespace
 
+Result<StatedDocument> stated_document(const Json& stated, const Presets& presets) {
+  if (stated.is_string()) {
+    const std::string& text = stated.get_ref<const std::string&>();
+    return looks_like_link(text) ? link_document(text) : scenario_document(text, presets);
+  }
+  if (!stated.is_object()) return wrong("", stated, "a plan document, a scenario id or a link");
+  if (!stated.contains("plan")) return StatedDocument{stated, {}, ByteUnit::GiB};
+
+  if (Errors errors = unknown_keys(stated, {"plan", "set"}); !errors.empty()) return errors;
+  Result<StatedDocument> inner = stated_document(stated.at("plan"), presets);
+  if (!inner || !stated.contains("set")) return inner;
+  const Json& edits = stated.at("set");
+  if (!edits.is_array()) return wrong("set", edits, "an array of [path, value]");
+  Errors errors;
+  for (std::size_t i = 0; i < edits.size(); ++i) {
+    const Json& edit = edits[i];
+    if (!edit.is_array() || edit.size() != 2 || !edit[0].is_string()) {
+      errors.push_back(wrong("set." + std::to_string(i), edit, "an array of [path, value]"));
+      continue;
+    }
+    std::string value = edit[1].is_string() ? edit[1].get<std::string>() : dump_json_compact(edit[1]);
+    for (Error& e : set_path(inner.value().document, edit[0].get_ref<const std::string&>(), value)) errors.push_back(std::move(e));
+  }
+  if (!errors.empty()) return errors;
+  return inner;
+}
+
 Result<StatedPlan> stated_plan(const Json& stated, const Presets& presets) {
-  Result<PlanDocument> document = plan_document(stated, presets);
+  Result<StatedDocument> document = stated_document(stated, presets);
   if (!document) return document.errors();
   Result<Plan> plan = read_plan(document.value().document, presets);
   if (!plan) return plan.errors();
@@ -390,7 +385,7 @@ Error not_built_yet(std::string_view command) {
 }
 
 Result<Json> answer(std::string_view command, const Json& request, const Presets& presets) {
-  constexpr std::array<std::string_view, 2> later = {"search", "import_config"};
+  constexpr std::array<std::string_view, 1> later = {"import_config"};
   for (std::string_view name : later)
     if (command == name) return not_built_yet(command);
 
@@ -404,9 +399,10 @@ Result<Json> answer(std::string_view command, const Json& request, const Presets
   if (command == "nccl") return answer_nccl(request, presets);
   if (command == "import_nccl_tests") return answer_import_nccl_tests(request);
   if (command == "import_nccl_log") return answer_import_nccl_log(request, presets);
+  if (command == "search") return answer_search(request, presets);
   if (command == "import_topology") return answer_import_topology(request, presets);
 
-  constexpr std::string_view names = "estimate | explain | compare | placement | render | collectives | topology | nccl | presets | parse_link | format_link | import_topology | import_nccl_tests | import_nccl_log";
+  constexpr std::string_view names = "estimate | explain | compare | placement | render | collectives | topology | nccl | presets | parse_link | format_link | import_topology | import_nccl_tests | import_nccl_log | search";
   const bool needs_constants = command == "estimate" || command == "explain" || command == "compare" || command == "placement" || command == "render";
   if (!needs_constants)
     return Error{"", value_text(Json(command)), std::string(names), "there is no command " + value_text(Json(command)) + "; the commands are " + std::string(names)};

@@ -13,6 +13,13 @@
 
 namespace wireplan {
 
+// What a plan was stated as, not read yet.
+struct StatedDocument {
+  Json document;
+  std::vector<Note> notes;
+  ByteUnit unit = ByteUnit::GiB;
+};
+
 struct StatedPlan {
   Plan plan;
   std::vector<Note> notes;          // what a link said that this version does not know
@@ -22,6 +29,7 @@ struct StatedPlan {
 // A plan as any door may state it: a plan document, a scenario id, a link, or {"plan": one of these, "set": [["path", value], …]}.
 // A value of "set" that is a string is read as --set reads it: as JSON where it is JSON, else as text.
 Result<StatedPlan> stated_plan(const Json& stated, const Presets& presets);
+Result<StatedDocument> stated_document(const Json& stated, const Presets& presets);
 
 // The estimate of a stated plan, with the notes of its link in front.
 Estimate estimate(const StatedPlan& stated, const Constants& constants);

@@ -136,6 +136,53 @@ export const importTopology = (text, { gpu, network } = {}) => call("import_topo
  */
 export const importNcclTests = (text, { op } = {}) => call("import_nccl_tests", { text, op });
 
+// Lets everything else that waits have its turn.
+const pause = () =>
+  new Promise((go) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => {
+      port1.close();
+      go();
+    };
+    port2.postMessage(null);
+  });
+
+const SLICE_MS = 12; // of work between two pauses: a frame is 16
+
+/**
+ * The best layouts for a plan's model, training and cluster: {objective: "throughput" | "memory" | "gpus" | "cost", gpus, cluster, vary: [names],
+ * fix: [[path, value]], top, verdict, unit, points}. `onProgress` is told {progress, counts, best, done} now and then. A signal that aborts ends it
+ * with what is known by then: `complete` is false.
+ */
+export async function search(plan, options = {}, onProgress, signal) {
+  if (!core) return failure("", "", "after `await ready`", "the planner is not loaded yet: await ready first");
+  const stated = planOf(plan);
+  const has_edits = typeof stated === "object" && stated !== null && "plan" in stated;
+  const json = core.stringToNewUTF8(JSON.stringify({ ...(has_edits ? stated : { plan: stated }), ...options }));
+  const handle = core._wireplan_search_open(json);
+  core._free(json);
+  const read = (text) => {
+    const document = JSON.parse(core.UTF8ToString(text));
+    core._wireplan_free(text);
+    return document;
+  };
+  try {
+    for (let pieces = 8; ; ) {
+      const start = performance.now();
+      const known = read(core._wireplan_search_step(handle, pieces));
+      if (known.errors) return known;
+      onProgress?.(known);
+      if (known.done || signal?.aborted) break;
+      const spent = performance.now() - start;
+      pieces = Math.max(1, Math.min(4096, Math.round(pieces * Math.min(2, SLICE_MS / Math.max(spent, 0.1)))));
+      await pause();
+      if (signal?.aborted) break;
+    }
+    return read(core._wireplan_search_answer(handle));
+  } finally {
+    core._wireplan_search_close(handle);
+  }
+}
+
 /** Not built yet. */
-export const search = async (plan, options, onProgress, signal) => call("search", { plan, options });
 export const importConfig = (text) => call("import_config", { text });

@@ -501,6 +501,86 @@ export interface Profile {
 /** A log of nccl-tests, text or the file of -J, a run of `wireplan measure` or a report of `wireplan validate`; `op` for tables that do not say what they measured. */
 export function importNcclTests(text: string, hints?: { op?: string }): { profile: Profile; gpus: string[]; notes: Note[] } | Errors;
 
+/** What a search may vary. */
+export type Vary =
+  | "data_sharding" | "tensor" | "pipeline" | "context" | "expert" | "pipeline_schedule" | "micro_batch_size" | "recompute"
+  | "sequence_parallel" | "loss" | "offload" | "order";
+
+export interface SearchOptions {
+  objective?: "throughput" | "memory" | "gpus" | "cost";
+  gpus?: number;
+  cluster?: unknown;
+  vary?: Vary[];
+  fix?: [path: string, value: unknown][];
+  top?: number;
+  verdict?: "fits" | "tight" | "may-not-fit";
+  unit?: "GB" | "GiB";
+  /** Every layout that was evaluated, for a picture. */
+  points?: boolean;
+}
+
+export interface SearchCounts {
+  candidates: number;
+  pruned: number;
+  evaluated: number;
+  fit: number;
+  pruned_by_memory: number;
+  pruned_by_time: number;
+}
+
+export interface PlanEdit {
+  path: string;
+  value: unknown;
+}
+
+export interface SearchNumbers {
+  need_bytes: number;
+  device_bytes: number;
+  verdict: "fits" | "tight" | "may-not-fit" | "does-not-fit";
+  fits: boolean;
+  time_s: number;
+  compute_s: number;
+  exposed_communication_s: number;
+  bubble_s: number;
+  tokens_per_s: number;
+  tokens_per_s_per_gpu: number;
+  mfu: number;
+}
+
+/** wireplan.search/1 */
+export interface SearchAnswer {
+  schema: "wireplan.search/1";
+  engine: string;
+  base: PlanDocument;
+  objective: string;
+  vary: Vary[];
+  worst_verdict: string;
+  /** false: it was stopped, and this is what was known. */
+  complete: boolean;
+  counts: SearchCounts;
+  text: string;
+  yours: SearchNumbers | null;
+  /** So many of `plans` are the best, in order; the others belong to the front. */
+  top: number;
+  plans: (SearchNumbers & { label: string; gpus: number; edits: PlanEdit[]; why: string; plan: PlanDocument })[];
+  /** Into `plans`, by time: the front of memory and time. */
+  pareto: number[];
+  pareto_exact: boolean;
+  losers: { reason: string; count: number; edits: PlanEdit[]; text: string }[];
+  popular: (Partial<SearchNumbers> & { name: string; fits: boolean; edits: PlanEdit[]; text: string })[];
+  points?: [need_bytes: number, time_s: number, exposed: number, data_sharding: string, reason: string][];
+  notes: Note[];
+}
+
+export interface SearchProgress {
+  progress: number;
+  done: boolean;
+  counts: SearchCounts;
+  best: { label: string; time_s: number; need_bytes: number } | null;
+}
+
+/** The best layouts; works in slices of some 12 ms. A signal that aborts ends it with what is known. */
+export function search(plan: Stated, options?: SearchOptions, onProgress?: (known: SearchProgress) => void, signal?: AbortSignal): Promise<SearchAnswer | Errors>;
+
 /** Not built yet: the answer is an error that says so. */
-export function search(plan: Stated, options?: object, onProgress?: (found: object) => void, signal?: AbortSignal): Promise<Errors>;
 export function importConfig(text: string): Errors;

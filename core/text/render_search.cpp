@@ -1,0 +1,94 @@
+#include "core/base/format.hpp"
+#include "core/text/search_request.hpp"
+
+namespace wireplan {
+namespace {
+
+std::string share(Seconds part, Seconds whole) { return whole.value > 0 ? format_percent(part / whole) : ""; }
+
+std::string set_arguments(const std::vector<Edit>& edits) {
+  std::string text;
+  for (const Edit& e : edits) {
+    std::string value = e.value;
+    if (value.size() > 1 && value.front() == '"') value = value.substr(1, value.size() - 2);
+    const bool is_object = value.front() == '{';
+    text += (text.empty() ? "--set " : " --set ") + e.path + "=" + (is_object ? "'" + value + "'" : value);
+  }
+  return text;
+}
+
+}  // namespace
+
+void render_search(Sheet& sheet, const AskedSearch& asked, const SearchReport& r) {
+  const ByteUnit unit = asked.unit;
+  sheet.strong(r.text);
+  const bool shows_gpus = r.options.objective == Objective::gpus || r.options.objective == Objective::cost;
+  if (r.top > 0) {
+    sheet.heading("Best that fit");
+    Table table;
+    table.columns = {{"#", true}, {"layout", false}};
+    if (shows_gpus) table.columns.push_back({"GPUs", true});
+    for (const char* title : {"step", "tokens/s/GPU", "waiting"}) table.columns.push_back({title, true});
+    table.columns.push_back({"need, " + unit_name(unit), true});
+    table.columns.push_back({"free", true});
+    table.columns.push_back({"MFU", true});
+    table.columns.push_back({"memory", false});
+    for (std::size_t i = 0; i < r.top; ++i) {
+      const FoundPlan& f = r.plans[i];
+      const Estimate& e = f.estimate;
+      std::vector<std::string> row = {std::to_string(i + 1), f.label};
+      if (shows_gpus) row.push_back(format_count(f.candidate.gpus));
+      row.insert(row.end(), {format_seconds(e.step.time.value), format_count(static_cast<double>(static_cast<Count>(e.step.tokens_per_s_per_gpu))), share(e.step.exposed_communication, e.step.time.value), format_bytes(e.memory.need.value, unit),
+                             format_bytes(e.memory.capacity - e.memory.need.value, unit), format_percent(e.step.mfu), std::string(name_of(e.memory.verdict))});
+      table.rows.push_back(std::move(row));
+    }
+    sheet.table(table);
+    std::vector<std::string> reasons;
+    for (std::size_t i = 0; i < r.top && i < 3; ++i) reasons.push_back(std::to_string(i + 1) + ": " + r.plans[i].why);
+    sheet.heading("Why");
+    sheet.list(reasons);
+    if (!r.plans.front().edits.empty()) {
+      sheet.heading("To use the first");
+      sheet.drawing(set_arguments(r.plans.front().edits));
+    }
+  }
+  if (r.front.size() > 1) {
+    sheet.heading(r.is_front_exact ? "Memory against time" : "Memory against time, of the layouts that were evaluated");
+    Table table{{{"need, " + unit_name(unit), true}, {"step", true}, {"layout", false}}, {}, {}};
+    const std::size_t count = r.front.size(), shown = std::min<std::size_t>(count, 8);
+    for (std::size_t i = 0; i < shown; ++i) {
+      const FoundPlan& f = r.plans[r.front[i * (count - 1) / (shown - 1)]];
+      table.rows.push_back({format_bytes(f.estimate.memory.need.value, unit), format_seconds(f.estimate.step.time.value), f.label});
+    }
+    sheet.table(table);
+  }
+  if (!r.popular.empty()) {
+    sheet.heading("What people commonly take");
+    std::vector<std::string> items;
+    for (const PopularChoice& p : r.popular) items.push_back(p.name + ": " + p.text);
+    sheet.list(items);
+  }
+  if (!r.losers.empty()) {
+    sheet.heading("Why the others lose");
+    std::vector<std::string> items;
+    for (const LoserText& l : r.losers) items.push_back(format_count(static_cast<double>(l.losers.count)) + " " + std::string(name_of(l.losers.reason)) + ": " + l.text);
+    sheet.list(items);
+  }
+  const SearchCounts& c = r.counts;
+  sheet.paragraph(format_count(static_cast<double>(c.candidates)) + " layouts: " + format_count(static_cast<double>(c.evaluated)) + " evaluated, of which " + format_count(static_cast<double>(c.fit)) + " fit; " +
+                  format_count(static_cast<double>(c.pruned)) + " left out by bounds that cannot discard an answer.");
+  for (const Note& n : asked.notes) sheet.paragraph(n.text);
+}
+
+std::string search_csv(const SearchReport& r) {
+  std::string text = csv_line({"rank", "label", "gpus", "time_s", "tokens_per_s_per_gpu", "exposed_communication_s", "need_bytes", "verdict", "mfu", "edits"});
+  for (std::size_t i = 0; i < r.plans.size(); ++i) {
+    const FoundPlan& f = r.plans[i];
+    const Estimate& e = f.estimate;
+    text += csv_line({i < r.top ? std::to_string(i + 1) : "", f.label, format_exact(f.candidate.gpus), format_exact(e.step.time.value.value), format_exact(e.step.tokens_per_s_per_gpu),
+                      format_exact(e.step.exposed_communication.value), format_exact(e.memory.need.value.value), std::string(name_of(e.memory.verdict)), format_exact(e.step.mfu), set_arguments(f.edits)});
+  }
+  return text;
+}
+
+}  // namespace wireplan
