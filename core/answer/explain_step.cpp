@@ -3,6 +3,8 @@
 
 #include "core/answer/explainer.hpp"
 #include "core/base/format.hpp"
+#include "core/cost/memory.hpp"
+#include "core/step/host_optimizer.hpp"
 
 namespace wireplan {
 
@@ -85,6 +87,18 @@ void explain_row(const Plan& p, const Estimate& e, std::size_t i, Explainer& out
           row.exposed.value, "s", kEstimate, {p.parallel.framework == Framework::pytorch ? (shards_parameters(p.parallel.data_sharding) ? "pytorch-fsdp-notes" : "pytorch-ddp-notes") : p.parallel.framework == Framework::megatron ? "megatron-lm" : "deepspeed-zero"});
 }
 
+void explain_host_optimizer(const Plan& p, const Constants& k, const Estimate& e, Explainer& out) {
+  const HostOptimizer o = host_optimizer(p, optimizer_state_bytes_per_parameter(p), k.efficiency);
+  double updated = 0;
+  for (const ComputeCost& stage : e.cost.stages) updated = std::max(updated, stage.updated);
+  out.add("step.optimizer_s", "o", "(a·b + c)·N·g/(s·R)",
+          {factor_of("a", o.passes, kEstimate, o.passes == 1 ? "one kernel passes once over weights, states and gradients" : "one operation after another with temporaries, against one kernel that passes once"),
+           bytes_of("b", Bytes(o.bytes), kCount, "read and written for a parameter: master weight and states both, gradient and 16-bit weight once"), bytes_of("c", Bytes(o.clipping), kCount, "for scaling and clipping its gradient first"),
+           count_of("N", updated, "parameters a rank updates"), count_of("g", o.ranks, "ranks of a node, which share its memory"), count_of("s", o.sockets, "sockets of a node"),
+           {"R", o.rate.value, "bytes/s", kEstimate, "what a vectorised Adam reached of the memory of a socket, by the class of the CPU", ""}},
+          e.step.optimizer.value, "s", kEstimate, {"zero-offload21"});
+}
+
 void explain_times(const Plan& p, const Constants& k, const Estimate& e, Explainer& out) {
   const StepAnswer& s = e.step;
   const StepCost& c = e.cost;
@@ -127,7 +141,8 @@ void explain_times(const Plan& p, const Constants& k, const Estimate& e, Explain
             {seconds_of("E", c.schedule, kEstimate, "the schedule simulated pass by pass, from the first to the last on any stage"), seconds_of("D", c.once, kEstimate, "communication before and after it, once per step"), term("X", s.exposed_communication, "all that shows of the rank's own communication", "exposed_communication_s"), seconds_of("w", c.waits_for_copies, kEstimate, "what passes wait for copies from the host"),
              count_of("m", m, "micro-batches per step"), seconds_of("F_l", pace.forward, kEstimate, "forward of one on the slowest stage with the host, no communication"), seconds_of("B_l", pace.backward, kEstimate, "its backward")},
             s.bubble.value, "s", kEstimate, {"megatron21", "zerobubble24"});
-  out.add("step.optimizer_s", "o", "o", {seconds_of("o", s.optimizer, kEstimate, "reads and writes of states, gradients and weights at the reached memory bandwidth")}, s.optimizer.value, "s", kEstimate, fitted);
+  if (runs_optimizer_on_host(p)) explain_host_optimizer(p, k, e, out);
+  else out.add("step.optimizer_s", "o", "o", {seconds_of("o", s.optimizer, kEstimate, "reads and writes of states, gradients and weights at the reached memory bandwidth")}, s.optimizer.value, "s", kEstimate, fitted);
   const double graphs = p.training.cuda_graphs ? k.efficiency.host_with_graphs : 1;
   out.add("step.host_s", "h", "h_s + m·(h_m + (F_l + B_l) - (F + B))",
           {seconds_of("h_s", Seconds(k.efficiency.host_per_step_s), kEstimate, "per step"), count_of("m", m, "micro-batches per step"), seconds_of("h_m", Seconds(k.efficiency.host_per_micro_batch_s * graphs), kEstimate, "per micro-batch"),

@@ -2,6 +2,7 @@
 
 #include "core/answer/estimate.hpp"
 #include "core/base/format.hpp"
+#include "core/step/host_optimizer.hpp"
 
 namespace wireplan {
 
@@ -134,7 +135,9 @@ void note_depth(const Plan& p, const Estimate& e, Notes& n) {
   if (t.offload.parameters && e.memory.states.parameters.value > 0) n.warning("training.offload.parameters", "has no effect: " + engine + " does not offload parameters");
   if (t.offload.optimizer && e.memory.states.optimizer_states.value > 0) n.warning("training.offload.optimizer", "has no effect: " + engine + " does not offload the optimizer");
   if (t.offload.optimizer || t.offload.parameters || t.offload.activations)
-    n.warning("training.offload", "copies of sharded parameters run beside compute, those of the optimizer and of activations do not; the optimizer's work on the host is left out");
+    n.warning("training.offload", "copies of sharded parameters run beside compute, those of the optimizer and of activations do not");
+  if (runs_optimizer_on_host(p))
+    n.warning("step.optimizer_s", "the optimizer on the host is taken to have all cores and local memory: with one thread a rank, which torchrun gives where OMP_NUM_THREADS is not set, or memory of the other socket, published runs took three to seven times as long");
   if (is_low_precision(t.parameter_dtype))
     n.warning("training.parameter_dtype", "the copies and casts of " + std::string(name_of(t.parameter_dtype)) + " recipes are not counted yet: weights as 16 bit, activations as 16 bit");
   if (t.optimizer == Optimizer::adafactor) n.info("training.optimizer", "adafactor's factored states are counted per matrix of an average layer");

@@ -7,6 +7,7 @@
 #include "core/cost/memory.hpp"
 #include "core/count/parameters.hpp"
 #include "core/count/tensors.hpp"
+#include "core/step/host_optimizer.hpp"
 
 namespace wireplan {
 
@@ -240,9 +241,11 @@ ParameterTraffic parameter_traffic(const Plan& p) {
   return {is_flat ? 0 : 2 * stored, is_flat && reduced == stored ? 0 : stored + reduced};
 }
 
+// Parameters of `trained` that a rank's optimizer updates.
+double updated_parameters(const Plan& p, double trained) { return shards_optimizer(p.parallel.data_sharding) ? trained / static_cast<double>(shard_ranks(p)) : trained; }
+
 // Once per step: reads and writes master weights and states of the rank's share, writes 16-bit weights, reads gradients.
 Seconds optimizer_time(const Plan& p, const ComputeRates& rates, double trained, const EfficiencyConstants& k) {
-  if (p.training.offload.optimizer) return {};  // runs on the host: see offload
   const double shares = shards_optimizer(p.parallel.data_sharding) ? static_cast<double>(shard_ranks(p)) : 1;
   const double states = rates.state_bytes, gradient = element_bytes(p.training.gradient_dtype);
   const double master = p.training.master_weights_dtype ? 4 : 0;
@@ -368,7 +371,8 @@ ComputeCost stage_compute(const Plan& p, const SequenceWork& work, const Compute
   cost.forward = cost.layers * cost.layer.forward + cost.first_end.forward + cost.last_end.forward;
   cost.backward = cost.layers * cost.layer.backward + cost.first_end.backward + cost.last_end.backward;
   cost.launch = cost.layers * (cost.layer.launch_forward + cost.layer.launch_backward);
-  cost.optimizer = optimizer_time(p, rates, trained, k);
+  cost.updated = updated_parameters(p, trained);
+  cost.optimizer = runs_optimizer_on_host(p) ? host_optimizer(p, rates.state_bytes, k).time(cost.updated) : optimizer_time(p, rates, trained, k);
   return cost;
 }
 

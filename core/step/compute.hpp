@@ -14,6 +14,13 @@
 
 namespace wireplan {
 
+// What a vectorised Adam reached of the memory of one socket: CPUs of a class of NCCL's, beside GPUs of this PCIe generation and later.
+struct HostMemory {
+  std::string nccl_class;
+  int from_pcie_generation = 0;
+  BytesPerSecond rate;
+};
+
 // What a GPU reaches of its data-sheet figures (assets/measurements/efficiency.json; with source and date).
 // The values stand in the file alone; a field it leaves out is an error of its reader.
 struct EfficiencyConstants {
@@ -45,6 +52,9 @@ struct EfficiencyConstants {
   double host_norm = 0;               // q: how GPU and launch time combine
   double host_with_graphs = 0;        // share of the launches that is left with CUDA graphs
   double host_link_bytes_per_s = 0;   // offload copies over PCIe
+  double host_memory_bytes_per_s = 0; // R of a socket whose class is not listed, see core/step/host_optimizer.hpp
+  double host_optimizer_plain = 0;    // ψ: an optimizer on the host of one operation after another, over one that passes once
+  std::vector<HostMemory> host_memory;
   double tensor_exposed = 0, tensor_overlapped = 0;      // share of tensor-parallel communication that shows
   double overlap_slowdown = 0;        // γ: what compute loses of the time communication runs beside it
   double straggler = 0;               // per standard deviation over ranks
@@ -72,6 +82,7 @@ struct ComputeCost {
   Seconds weight_gradient;               // part of the backward that nothing later in it waits for
   Seconds attention_s;                   // forward, of all layers
   Seconds optimizer;                     // once per step
+  double updated = 0;                    // parameters it updates on this rank
 };
 
 // Work of one sequence through the whole model, counted once for all stages.

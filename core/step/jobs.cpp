@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/step/exposure.hpp"
+#include "core/step/host_optimizer.hpp"
 
 namespace wireplan {
 
@@ -410,7 +411,7 @@ class RankJobs {
       add(after, last_compute_);
       add(needs_, copy(alone, -1, after));
     }
-    if (c.optimizer.value > 0) compute(StepEventKind::optimizer, c.optimizer, -1);
+    if (c.optimizer.value > 0) compute(runs_optimizer_on_host(p) ? StepEventKind::host : StepEventKind::optimizer, c.optimizer, -1);
     blocking(true);
     compute(StepEventKind::host, Seconds(k_.host_per_step_s), -1);
     if (c.straggler.value > 0) compute(StepEventKind::straggler, c.straggler, -1);

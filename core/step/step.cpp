@@ -6,6 +6,7 @@
 #include "core/base/math.hpp"
 #include "core/cost/memory.hpp"
 #include "core/step/exposure.hpp"
+#include "core/step/host_optimizer.hpp"
 #include "core/step/pace.hpp"
 
 namespace wireplan {
@@ -27,7 +28,7 @@ Seconds schedule_time(const Plan& p, const StepCost& cost, bool on_this_wiring, 
 Bytes offload_traffic(const Plan& p, const StageParameters& stage, const StageParameters& trained) {
   const double ranks = shards_optimizer(p.parallel.data_sharding) ? static_cast<double>(shard_ranks(p)) : 1;
   double bytes = 0;
-  if (p.training.offload.optimizer) bytes += trained.total() / ranks * (element_bytes(p.training.gradient_dtype) + 2);
+  if (p.training.offload.optimizer && runs_optimizer_on_host(p)) bytes += trained.total() / ranks * (element_bytes(p.training.gradient_dtype) + 2);
   if (p.training.offload.parameters && !copies_ahead(p)) bytes += 2 * static_cast<double>(micro_batches(p)) * stage.total() * host_bytes_per_parameter(p);
   return Bytes(bytes);
 }

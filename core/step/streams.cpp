@@ -6,6 +6,7 @@
 #include "core/base/format.hpp"
 #include "core/base/sort.hpp"
 #include "core/step/exposure.hpp"
+#include "core/step/host_optimizer.hpp"
 #include "core/step/schedule.hpp"
 
 namespace wireplan {
@@ -17,6 +18,7 @@ std::string numbered(const char* text, Count n) { return text + std::to_string(n
 constexpr const char* kFirstCopy = "the first copy from the host of the pass: nothing computes before it";
 constexpr const char* kCopied = "between GPU and host";
 constexpr double kNoticed = 1e-6;  // seconds a stream stands still before a reader is told why
+constexpr const char* kHostOptimizer = "the optimizer on the host";
 constexpr const char* kHost = "the host, between micro-batches";
 
 class StepStreams {
@@ -27,6 +29,7 @@ class StepStreams {
     network = stream(stage, "network");
     inside = stream(stage, "layers");
     copies = stream(stage, "copy");
+    on_host = stream(stage, "host");
   }
 
   std::vector<StepStream> laid_out() {
@@ -45,7 +48,7 @@ class StepStreams {
   const EfficiencyConstants& k_;
   const Count m;
   std::vector<StepStream> streams;
-  std::size_t compute = 0, network = 0, inside = 0, copies = 0;
+  std::size_t compute = 0, network = 0, inside = 0, copies = 0, on_host = 0;
   Count stage = 0;
   Seconds now;
   const Seconds between{k_.host_per_micro_batch_s * (p.training.cuda_graphs ? k_.host_with_graphs : 1.0)};  // host, micro-batch and micro-batch
@@ -291,7 +294,12 @@ class StepStreams {
       now += alone;
       wait("copies between GPU and host", alone);
     }
-    work("optimizer", StepEventKind::optimizer, now, c.optimizer, -1);
+    if (runs_optimizer_on_host(p)) {
+      put(on_host, {kHostOptimizer, StepEventKind::optimizer, now, c.optimizer, -1, -1, {}});
+      wait(kHostOptimizer, c.optimizer);
+    } else {
+      work("optimizer", StepEventKind::optimizer, now, c.optimizer, -1);
+    }
     now += c.optimizer;
     blocking(true);
     work("between two steps", StepEventKind::host, now, Seconds(k_.host_per_step_s), -1);

@@ -25,7 +25,7 @@ struct StepWait { std::string reason; Seconds total; double times = 0; };
 
 struct StepStream {
   Count stage = 0;
-  std::string name;  // compute, network (data-parallel traffic), layers (communication inside the layers), copy
+  std::string name;  // compute, network (data-parallel traffic), layers (communication inside the layers), copy, host (an offloaded optimizer)
   std::vector<StepEvent> events;  // by time; none overlaps the next
   std::vector<StepWait> waits;    // compute: all it stood still for, by reason
 };

@@ -261,6 +261,8 @@ EfficiencyConstants read_efficiency_constants(Reader& r) {
                    {"host_per_micro_batch_s", k.host_per_micro_batch_s},
                    {"host_per_step_s", k.host_per_step_s},
                    {"host_link_bytes_per_s", k.host_link_bytes_per_s},
+                   {"host_memory_bytes_per_s", k.host_memory_bytes_per_s},
+                   {"host_optimizer_plain", k.host_optimizer_plain},
                    {"tensor_exposed", k.tensor_exposed},
                    {"tensor_overlapped", k.tensor_overlapped},
                    {"overlap_slowdown", k.overlap_slowdown},
@@ -273,6 +275,18 @@ EfficiencyConstants read_efficiency_constants(Reader& r) {
     if (const Json* json = r.find(constant.key); json && constant.value < 1e-9)  // many of them divide
       r.fail(constant.key, *json, "more than 0", r.path(constant.key) + " is out of range. Nearest: a constant with a source");
   }
+  for_each(r, "host_memory", [&](Reader& memory) {
+    HostMemory m;
+    std::string basis;
+    memory.require("nccl_class", "text");
+    memory.read("nccl_class", m.nccl_class);
+    memory.read("from_pcie_generation", m.from_pcie_generation);
+    read_constant(memory, "bytes_per_s", m.rate);
+    if (const Json* json = memory.find("bytes_per_s"); json && m.rate.value < 1) memory.fail("bytes_per_s", *json, "1 to 1e15", memory.path("bytes_per_s") + " is out of range. Nearest: a rate with a source");
+    memory.require("basis", "text");
+    memory.read("basis", basis);
+    k.host_memory.push_back(std::move(m));
+  });
   return k;
 }
 
