@@ -114,6 +114,12 @@ TEST_CASE("the loader is strict", "[text]") {
       {"scenarios", "story", "plan", Json::object(), "scenarios/story:plan.model", "the id of a model"},
       {"measurements", "efficiency", "band", removed, "measurements/efficiency:band", "a number"},
       {"measurements", "efficiency", "source", removed, "measurements/efficiency:source", "text"},
+      {"measurements", "efficiency", "host_optimizer_plain", 0, "measurements/efficiency:host_optimizer_plain", "more than 0"},
+      {"measurements", "efficiency", "host_memory", Json::array(), "measurements/efficiency:host_memory", "not empty"},
+      {"measurements", "efficiency", "host_memory", Json::array({Json{{"nccl_class", "skl"}, {"bytes_per_s", 0}, {"basis", "own"}}}),
+       "measurements/efficiency:host_memory.0.bytes_per_s", "1 to 1e15"},
+      {"measurements", "efficiency", "host_memory", Json::array({Json{{"nccl_class", "skl"}, {"bytes_per_s", 1e11}}}),
+       "measurements/efficiency:host_memory.0.basis", "text"},
       {"measurements", "links", "classes", Json::array(), "measurements/links:classes", "not empty"},
   };
   for (const Row& row : rows) {
