@@ -239,15 +239,29 @@ void Search::evaluate(const Open& open, Worker& worker, Piece& out) const {
 
 void Search::prune_time(double bound) { least_pruned_time_ = least_pruned_time_ > 0 ? std::min(least_pruned_time_, bound) : bound; }
 
-void Search::keep(const Candidate& c) {
+bool Search::is_alike(const Candidate& a, const Candidate& b) const {
+  if (a.space != b.space || a.variant.data_sharding != b.variant.data_sharding || a.variant.shard_group != b.variant.shard_group) return false;
+  LayoutShape of_a = shape_of(a);
+  of_a.loss = shape_of(b).loss;
+  return of_a == shape_of(b);
+}
+
+void Search::keep(const Candidate& c, std::vector<Candidate>& best) const {
   if (!c.fits) return;
   const auto better = [this](const Candidate& a, const Candidate& b) { return is_better(a, b); };
   const std::size_t top = static_cast<std::size_t>(options_.top);
-  if (best_.size() == top && !better(c, best_.back())) return;
-  best_.insert(std::upper_bound(best_.begin(), best_.end(), c, better), c);
-  if (best_.size() > top) best_.pop_back();
-  if (best_.size() < top) return;
-  if (const Score last = score(best_.back().gpus, best_.back().time, best_.back().need); !limit_ || last < *limit_) limit_ = last;
+  if (best.size() == top && !better(c, best.back())) return;
+  if (const auto same = std::find_if(best.begin(), best.end(), [&](const Candidate& b) { return is_alike(b, c); }); same != best.end()) {
+    if (!better(c, *same)) return;
+    best.erase(same);
+  }
+  best.insert(std::upper_bound(best.begin(), best.end(), c, better), c);
+  if (best.size() > top) best.pop_back();
+}
+
+void Search::lower_limit(const std::vector<Candidate>& best) {
+  if (best.size() < static_cast<std::size_t>(options_.top)) return;
+  if (const Score last = score(best.back().gpus, best.back().time, best.back().need); !limit_ || last < *limit_) limit_ = last;
 }
 
 void Search::finish_block() {
@@ -263,18 +277,16 @@ void Search::finish_block() {
       if (is_seed) break;  // they come again in their turn; until then their scores are a limit
       ++counts_.evaluated;
       if (c.fits) ++counts_.fit;
-      keep(c);
+      keep(c, best_);
       evaluated_.push_back(c);
     }
   }
+  if (!is_seed) lower_limit(best_);
   if (is_seed) {
-    std::vector<Score> scores;
+    std::vector<Candidate> best;
     for (const Piece& piece : pieces_)
-      for (const Candidate& c : piece.evaluated)
-        if (c.fits) scores.push_back(score(c.gpus, c.time, c.need));
-    sort(scores);
-    const std::size_t top = static_cast<std::size_t>(options_.top);
-    if (scores.size() >= top && (!limit_ || scores[top - 1] < *limit_)) limit_ = scores[top - 1];
+      for (const Candidate& c : piece.evaluated) keep(c, best);
+    lower_limit(best);
     phase_ = Phase::bounds;
   } else if (phase_ == Phase::bounds) {
     shape_ += pieces_.size();

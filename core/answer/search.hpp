@@ -87,7 +87,8 @@ class Search {
   const SearchOptions& options() const { return options_; }
   const SearchCounts& counts() const { return counts_; }
   const std::vector<Candidate>& evaluated() const { return evaluated_; }
-  std::vector<Candidate> best() const;                 // `top` at most, the best first
+  // `top` at most, the best first; of those that differ in loss, offload and order alone the best one stands for all.
+  std::vector<Candidate> best() const;
   std::vector<Candidate> front() const;                // of those that fit: more time, less need
   bool is_front_exact() const { return is_small_; }
   std::vector<Losers> losers() const;                  // in order of LossReason; none without a best plan but for does_not_fit
@@ -118,7 +119,9 @@ class Search {
   bool is_beyond(const Score& bound) const { return limit_ && bound > *limit_; }
   Score score(double gpus, double time, double need) const;
   bool is_better(const Candidate& a, const Candidate& b) const;
-  void keep(const Candidate& candidate);
+  bool is_alike(const Candidate& a, const Candidate& b) const;  // see best()
+  void keep(const Candidate& candidate, std::vector<Candidate>& best) const;
+  void lower_limit(const std::vector<Candidate>& best);
   void prune_time(double bound);
   void begin_space();
   void plan_block();

@@ -24,6 +24,7 @@ struct LayoutShape {
   RecomputeKind recompute = RecomputeKind::none;
   Loss loss = Loss::logits_fp32;
   bool sequence_parallel = false;
+  friend bool operator==(const LayoutShape&, const LayoutShape&) = default;
 };
 
 struct LayoutVariant {

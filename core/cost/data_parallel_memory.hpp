@@ -34,6 +34,7 @@ KeptStates kept_by(const std::vector<Unit>& units) {
     kept.parameters += u.bytes.raw_stored;
     kept.gradients += u.bytes.raw_kept_gradients;
     kept.optimizer_states += u.bytes.raw_states;
+    kept.master_weights += u.bytes.raw_master;
   }
   return kept;
 }

@@ -40,6 +40,7 @@ class Fsdp1 final : public DataParallelMemory {
     for (const Unit& u : units_) {
       if (offloads_) continue;
       l.add(Term::parameters, u.bytes.stored);
+      if (u.bytes.master > 0) l.add(Term::master_weights, u.bytes.master);
       l.add(Term::optimizer_states, u.bytes.states + u.bytes.counters);
       if (keeps_stale_) l.add(Term::gradients, stale(u));
     }

@@ -61,6 +61,7 @@ class Fsdp2 final : public DataParallelMemory {
     if (offloads_) return;
     for (const GatheredUnit& u : units_) {
       l.add(Term::parameters, u.bytes.stored);
+      if (u.bytes.master > 0) l.add(Term::master_weights, u.bytes.master);
       if (!appears_in_backward()) l.add(Term::optimizer_states, u.bytes.states + u.bytes.counters);
     }
   }

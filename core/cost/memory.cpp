@@ -180,7 +180,8 @@ double layer_passes_in_flight(const Plan& plan, int stage, Count layers) {
 
 Bytes kept_bytes(const Plan& plan, const StageParameters& stage, const StageParameters& trained) {
   const Offload& offload = plan.training.offload;
-  if (offload.parameters) return Bytes(0);
+  // Sharded parameters leave with their optimizer where one switch moves both.
+  if (offload.parameters || (offload.optimizer && sharding_of(plan).shards_parameters)) return Bytes(0);
   StageMemory kept;
   fill_states(plan, stage, trained, kept);
   return kept.states.parameters + kept.states.master_weights + kept.states.optimizer_states;

@@ -15,6 +15,7 @@ PieceBytes& PieceBytes::operator+=(const PieceBytes& o) {
   trained += o.trained;
   stored += o.stored;
   states += o.states;
+  master += o.master;
   counters += o.counters;
   one_state += o.one_state;
   gradients += o.gradients;
@@ -26,6 +27,7 @@ PieceBytes& PieceBytes::operator+=(const PieceBytes& o) {
   raw_gradients += o.raw_gradients;
   raw_stored += o.raw_stored;
   raw_states += o.raw_states;
+  raw_master += o.raw_master;
   raw_kept_gradients += o.raw_kept_gradients;
   flat_gradient += o.flat_gradient;
   scales += o.scales;
@@ -50,11 +52,19 @@ double stored_bytes(const Plan& p) {
   return p.parallel.framework == Framework::pytorch && p.training.master_weights_dtype && !p.training.lora ? 4 : 2;
 }
 
+namespace {
+
+// Megatron keeps fp32 copies beside what it gathers; in PyTorch they are the stored parameters.
+bool has_master_copy(const Plan& p) { return p.parallel.framework == Framework::megatron && p.training.master_weights_dtype && stored_bytes(p) < 4; }
+
+}  // namespace
+
 PieceBytes piece_bytes(const Plan& p, const TensorList& tensors, const Sharding& s, bool is_trained) {
   PieceBytes b;
   const Switches& how = p.training.switches;
   const double e = compute_bytes(p), stored = stored_bytes(p), ranks = s.ranks;
   const double gradient = element_bytes(p.training.gradient_dtype);
+  const bool has_master = has_master_copy(p);
   const bool has_counters = how.optimizer_kernel == OptimizerKernel::fused || how.optimizer_kernel == OptimizerKernel::in_backward;
   const bool is_adam = p.training.optimizer == Optimizer::adamw || p.training.optimizer == Optimizer::adam;
   const double state = element_bytes(p.training.optimizer_state_dtype);
@@ -77,6 +87,10 @@ PieceBytes piece_bytes(const Plan& p, const TensorList& tensors, const Sharding&
     b.trained += n * copies;
     const double kept = s.shards_optimizer && s.shards_parameters ? share : s.shards_optimizer ? n / ranks : n;
     b.raw_states += copies * states * kept * state_width;
+    if (has_master) {
+      b.raw_master += copies * kept * 4;
+      b.master += copies * whole_blocks(kept * 4);
+    }
     b.raw_kept_gradients += copies * (s.shards_gradients ? share : n) * (is_wide ? 4 : gradient);
     b.states += copies * states * whole_blocks(kept * state_width);
     if (x.columns > 1 || how.modules != ModuleCode::huggingface) b.one_state += copies * whole_blocks(kept * state_width);  // the Trainer: norms and biases apart
@@ -131,6 +145,8 @@ PieceBytes one_flat_parameter(const Plan& p, const PieceBytes& unit) {
   b.gather_buffer = b.gathered = is_quantised ? whole_blocks(unit.gathered) : b.flat_gradient;
   b.raw_stored = is_quantised ? unit.gathered / ranks + b.scales : share * stored_bytes(p);
   b.stored = whole_blocks(b.raw_stored);
+  b.raw_master = has_master_copy(p) ? 4 * share : 0;
+  b.master = whole_blocks(b.raw_master);
   b.raw_kept_gradients = b.trained > 0 ? share * (p.training.lora ? e : element_bytes(p.training.gradient_dtype)) : 0;
   b.gradients = whole_blocks(share * (p.training.lora ? e : element_bytes(p.training.gradient_dtype)));
   b.reduce_input = whole_blocks(share * ranks * element_bytes(how.reduce_dtype));

@@ -11,6 +11,7 @@ struct PieceBytes {
   double elements = 0, trained = 0;    // on this rank of tensor parallelism, before data sharding
   double stored = 0;                   // parameters as they stay between steps
   double states = 0, counters = 0;     // of the optimizer; step counters of the fused kernel
+  double master = 0;                   // fp32 copies beside 16-bit parameters, where the framework keeps both (Megatron)
   double one_state = 0;                // one of the states of the matrices (weight-decayed group)
   double gradients = 0;                // as the optimizer reads them: whole or sharded
   double whole_gradients = 0;          // whole, in the type the kernels write
@@ -19,7 +20,7 @@ struct PieceBytes {
   double gathered = 0;                 // whole parameters in the type of the arithmetic, tensor by tensor
   double gather_buffer = 0;            // the same as one buffer with its padding
   double raw_gradients = 0;            // whole, without the blocks' rounding
-  double raw_stored = 0, raw_states = 0, raw_kept_gradients = 0;  // of stored, states and gradients, without it
+  double raw_stored = 0, raw_states = 0, raw_kept_gradients = 0, raw_master = 0;  // of stored, states, gradients and master, without it
   double flat_gradient = 0;            // of a flat parameter, whole, in the type of the arithmetic
   double scales = 0;                   // of blocks of a quantised base, which nothing shards; part of `stored`
 

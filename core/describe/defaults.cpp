@@ -30,7 +30,7 @@ bool default_autocast(const Plan& plan) {
 
 void decide_again(Plan& plan) {
   Parallel& p = plan.parallel;
-  const LeftOpen& open = p.left_open;
+  const LeftOpen& open = plan.left_open;
   if (open.gradient_sync) p.gradient_sync = open.usual_sync.value_or(default_gradient_sync(p.framework, p.data_sharding));
   const Overlap usual = default_overlap(p, plan.training);
   if (open.gradient_reduce) p.overlap.gradient_reduce = usual.gradient_reduce;

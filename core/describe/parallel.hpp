@@ -58,14 +58,6 @@ struct Overlap {
   friend bool operator==(const Overlap&, const Overlap&) = default;
 };
 
-// What the user left to framework and code base, of what depends on other fields of a plan (decide_again() in defaults.hpp).
-struct LeftOpen {
-  bool gradient_sync = false;
-  std::optional<GradientSync> usual_sync;  // of the code base, where it is not the framework's
-  bool gradient_reduce = false, parameter_gather = false, tensor = false, pipeline = false;  // of `overlap`
-  friend bool operator==(const LeftOpen&, const LeftOpen&) = default;
-};
-
 struct FsdpUnit {  // what one gather brings: a block, the whole model (none), or n layers
   enum class Kind : unsigned char { block, none, layers } kind = Kind::block;
   Count layers = 1;
@@ -86,7 +78,6 @@ struct Parallel {
   GradientSync gradient_sync = GradientSync::last;
   Overlap overlap;
   MoeDispatcher moe_dispatcher = MoeDispatcher::alltoall;
-  LeftOpen left_open;
   std::string deepspeed;  // the user's own DeepSpeed configuration as JSON text, "" for null
   friend bool operator==(const Parallel&, const Parallel&) = default;
 };

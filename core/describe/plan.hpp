@@ -12,12 +12,21 @@
 
 namespace wireplan {
 
+// What the user left to framework and code base, of what depends on other fields of a plan (decide_again() in defaults.hpp).
+struct LeftOpen {
+  bool gradient_sync = false;
+  std::optional<GradientSync> usual_sync;  // of the code base, where it is not the framework's
+  bool gradient_reduce = false, parameter_gather = false, tensor = false, pipeline = false;  // of `overlap`
+  friend bool operator==(const LeftOpen&, const LeftOpen&) = default;
+};
+
 struct Plan {
   Model model;
   Training training;
   Parallel parallel;
   Cluster cluster;
   std::vector<Assumption> assumed;  // defaults that depend on other fields and were filled in
+  LeftOpen left_open;               // those of them that other layouts decide anew
 
   friend bool operator==(const Plan&, const Plan&) = default;
 };

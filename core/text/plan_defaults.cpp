@@ -122,8 +122,8 @@ void fill_overlap(Plan& plan, const PlanStated& stated, const DeepSpeedChoices& 
     const std::string_view id = implementation_id(plan.training.implementation);
     const Result<Implementation> implementation = presets.implementation(id);
     const bool has_own = implementation && implementation.value().gradient_sync && p.framework == Framework::pytorch;
-    p.left_open.gradient_sync = true;
-    if (has_own) p.left_open.usual_sync = implementation.value().gradient_sync;
+    plan.left_open.gradient_sync = true;
+    if (has_own) plan.left_open.usual_sync = implementation.value().gradient_sync;
     p.gradient_sync = has_own ? *implementation.value().gradient_sync : default_gradient_sync(p.framework, p.data_sharding);
     log.assume("parallel.gradient_sync", name_of(p.gradient_sync),
                has_own ? "default of implementation " + std::string(id)
@@ -148,7 +148,7 @@ void fill_overlap(Plan& plan, const PlanStated& stated, const DeepSpeedChoices& 
   Json filled = Json::object();
   for (const auto& part : parts) {
     if (part.stated) continue;
-    p.left_open.*part.open = !(choices.overlap.is_boolean() && part.value == &Overlap::gradient_reduce);
+    plan.left_open.*part.open = !(choices.overlap.is_boolean() && part.value == &Overlap::gradient_reduce);
     p.overlap.*part.value = usual.*part.value;
     filled[std::string(part.key)] = usual.*part.value;
   }

@@ -106,7 +106,6 @@ Result<std::unique_ptr<AskedSearch>> asked_search(const Json& request, const Pre
   asked->base = std::move(base.value());
 
   SearchOptions& options = asked->options;
-  options.vary.set(Vary::offload, false);
   r.read_name("objective", options.objective);
   read_vary(r, options);
   if (r.read("top", options.top) && (options.top < 1 || options.top > kMostTop))

@@ -43,6 +43,7 @@ TEST_CASE("bytes per parameter of the recipes people use") {
       {"ZeRO paper, stage 2", "deepspeed", "zero2", "bf16", "fp32", "fp32", 2 + 14.0 / 4},
       {"ZeRO paper, stage 3", "deepspeed", "zero3", "bf16", "fp32", "fp32", 16.0 / 4},
       {"FSDP mixed precision", "pytorch", "fsdp", "fp32", "fp32", "fp32", 16.0 / 4},
+      {"Megatron-FSDP, fp32 weights beside those it gathers", "megatron", "fsdp", "fp32", "fp32", "fp32", 18.0 / 4},
   };
   for (const Row& row : rows) {
     DYNAMIC_SECTION(row.name) {

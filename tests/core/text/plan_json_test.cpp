@@ -20,6 +20,7 @@ std::string assumed_of(const Plan& plan, std::string_view path) {
 bool same(Plan a, Plan b) {
   a.assumed.clear();
   b.assumed.clear();
+  a.left_open = b.left_open = {};  // a written plan states all
   return a == b;
 }
 

@@ -89,8 +89,11 @@ TEST_CASE("requests that are refused", "[request]") {
   CHECK(refused("presets", R"({"kind":"models","id":null})") == "id");
   CHECK(refused("presets", R"({"kinds":"models"})") == "kinds");
   CHECK(refused("parse_link", R"({})") == "link");
+  CHECK(refused("search", R"({})") == "plan");
+  CHECK(refused("search", R"({"plan":"story","top":0})") == "top");
+  CHECK(refused("search", R"({"plan":"story","vary":["tensors"]})") == "vary.0");
   CHECK(refused("estimat", R"({})").empty());
-  for (const char* later : {"search", "import_config"}) {
+  for (const char* later : {"import_config"}) {
     Result<Json> document = answer(later, Json::object(), presets);
     REQUIRE_FALSE(document);
     CHECK(document.errors()[0].text.find("not built yet") != std::string::npos);
