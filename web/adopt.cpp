@@ -89,6 +89,17 @@ Errors adopt_profile(AppState& state, const Json& json) {
   return {};
 }
 
+// [[path, value], …], all at once: some are valid only together.
+Errors adopt_edits(AppState& state, const Json& edits) {
+  Json document = base_of(state);
+  if (!edits.is_array()) return {{"", value_text(edits), "an array of [path, value]", value_text(edits) + " is no list of edits"}};
+  for (const Json& edit : edits) {
+    if (!edit.is_array() || edit.size() != 2 || !edit[0].is_string()) return {{"", value_text(edit), "[path, value]", value_text(edit) + " is no edit"}};
+    if (Errors wrong = set_path(document, edit[0].get_ref<const std::string&>(), dump_json_compact(edit[1])); !wrong.empty()) return wrong;
+  }
+  return take_document(state, std::move(document));
+}
+
 }  // namespace
 
 Adopted adopt(AppState& state, std::string_view kind, std::string_view json) {
@@ -102,6 +113,7 @@ Adopted adopt(AppState& state, std::string_view kind, std::string_view json) {
   const Json before = state.document;
   adopted.errors = kind == "cluster"   ? adopt_cluster(state, adopted, std::move(read.value()))
                    : kind == "profile" ? adopt_profile(state, read.value())
+                   : kind == "edits"   ? adopt_edits(state, read.value())
                                        : take_document(state, std::move(read.value()));
   if (!adopted.errors.empty()) adopted.followed.clear();
   adopted.changed = adopted.errors.empty() && (state.moment != moment || state.document != before);

@@ -28,9 +28,21 @@ void put_numbers(Json& j, const Estimate& e) {
   put(j, "compute_s", e.step.compute);
   put(j, "exposed_communication_s", e.step.exposed_communication);
   put(j, "bubble_s", e.step.bubble);
+  put(j, "optimizer_s", e.step.optimizer);
+  put(j, "host_s", e.step.host);
+  put(j, "offload_s", e.step.offload);
   put(j, "tokens_per_s", e.step.tokens_per_s);
   put(j, "tokens_per_s_per_gpu", e.step.tokens_per_s_per_gpu);
   put(j, "mfu", e.step.mfu);
+  Json wait = nullptr;  // what shows most
+  if (const CommunicationRow* row = most_exposed(e)) {
+    wait = Json::object();
+    put(wait, "collective", name_of(row->collective));
+    put(wait, "dimension", name_of(row->dimension));
+    put(wait, "exposed_s", row->exposed);
+    put(wait, "bottleneck", row->bottleneck);
+  }
+  put(j, "waits_most", std::move(wait));
 }
 
 Json plan_json(const FoundPlan& f) {
@@ -75,6 +87,7 @@ Json write_search(const AskedSearch& asked, const Search& search, const SearchRe
   put(j, "complete", search.pieces() == 0);
   put(j, "counts", counts_json(r.counts));
   put(j, "text", r.text);
+  put(j, "capacity_bytes", capacity(asked.plans.back().cluster.node.gpu));
   Json own = nullptr;
   if (r.own) put_numbers(own = Json::object(), *r.own);
   put(j, "yours", std::move(own));
@@ -92,6 +105,13 @@ Json write_search(const AskedSearch& asked, const Search& search, const SearchRe
     put(one, "reason", name_of(l.losers.reason));
     put(one, "count", static_cast<double>(l.losers.count));
     put(one, "edits", l.example ? edits_json(l.example->edits) : Json::array());
+    Json example = nullptr;
+    if (l.example) {
+      put(example = Json::object(), "label", l.example->label);
+      put_numbers(example, l.example->estimate);
+    }
+    put(one, "example", std::move(example));
+    put(one, "at_least_s", l.losers.bound);  // of slower-at-least
     put(one, "text", l.text);
     losers.push_back(std::move(one));
   }
@@ -102,6 +122,7 @@ Json write_search(const AskedSearch& asked, const Search& search, const SearchRe
     put(one, "name", p.name);
     put(one, "fits", p.best.has_value());
     put(one, "edits", p.best ? edits_json(p.best->edits) : Json::array());
+    put(one, "label", p.best ? Json(p.best->label) : Json(nullptr));
     if (p.best) put_numbers(one, p.best->estimate);
     else if (p.least_need > 0) put(one, "need_bytes", p.least_need);
     put(one, "text", p.text);

@@ -545,6 +545,11 @@ export interface SearchNumbers {
   tokens_per_s: number;
   tokens_per_s_per_gpu: number;
   mfu: number;
+  optimizer_s: number;
+  host_s: number;
+  offload_s: number;
+  /** What shows most of its communication. */
+  waits_most: { collective: string; dimension: string; exposed_s: number; bottleneck: string } | null;
 }
 
 /** wireplan.search/1 */

@@ -153,6 +153,7 @@ const ACTIONS = {
   },
   done: () => form.close(),
   paste: () => paste(),
+  layouts: () => openAside("layouts"),
   links: () => openAside("links"),
   accuracy: () => openAside("accuracy"),
   nccl: () => app.view("wires", state.nccl_shown ? "load" : "nccl"),
