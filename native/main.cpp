@@ -58,7 +58,10 @@ int run_estimate(const Options& options, const Presets& presets) {
   const bool has_questions = !options.questions.empty() || !options.scaling.empty() || !options.crossover.empty();
   if (has_questions && !options.json && options.format == RenderFormat::csv)
     return print_errors({Error{"--csv", "true", "text, --markdown or --json", "--csv has a line for each plan, not for budget, scaling and crossover: ask with --json"}}, false);
+  if (options.advise && !options.json && options.format == RenderFormat::csv)
+    return print_errors({Error{"--advise", "true", "text, --markdown or --json", "--csv has a line for each plan, not for advice: ask with --json"}}, false);
   if (options.placement && options.json) request["placement"] = true;
+  if (options.advise && options.json) request["advise"] = true;
   const bool text_follows = !options.json && !options.print_link;  // then the questions are answered with it
   if (!text_follows) ask_questions(options, request);
   Result<Json> estimate = ask("estimate");
@@ -78,12 +81,32 @@ int run_estimate(const Options& options, const Presets& presets) {
     request["format"] = name_of(options.format);
     if (options.unit) request["unit"] = name_of(*options.unit);
     if (options.placement) request["placement"] = true;
+    if (options.advise) request["advise"] = true;
     if (options.timeline) request["timeline"] = true;
     ask_questions(options, request);
   }
   Result<Json> document = ask(options.json ? "explain" : "render");
   if (!document) return print_errors(named_as_options(document.errors()), options.json);
   return options.json ? print_document(document.value(), status) : print(document.value().at("text").get<std::string>(), status);
+}
+
+int run_fit(const Options& options, const Presets& presets) {
+  Result<Json> plan = plan_with_edits(options.plans.front(), options.edits, presets);
+  if (!plan) return print_errors(plan.errors(), options.json);
+  Json request = plan.value().is_object() && plan.value().contains("plan") ? plan.value() : Json{{"plan", plan.value()}};
+  request["max"] = options.fit_field;
+  Result<Json> fit = answer("fit", request, presets);
+  if (!fit) {
+    Errors errors = fit.errors();
+    for (Error& e : errors)
+      if (e.path == "max") e.path = "--max";
+    return print_errors(errors, options.json);
+  }
+  const ExitStatus status = fit.value().at("largest").is_null() ? kAnswerIsNo : kDone;
+  if (options.json) return print_document(fit.value(), status);
+  request["format"] = name_of(options.format);
+  if (options.unit) request["unit"] = name_of(*options.unit);
+  return print(answer("fit", request, presets).value().at("text").get<std::string>(), status);
 }
 
 int run_compare(const Options& options, const Presets& presets) {
@@ -143,6 +166,7 @@ int run(const Options& options) {
   if (!options.presets_folder.empty())
     if (Errors errors = add_presets(options.presets_folder, presets); !errors.empty()) return print_errors(errors, options.json);
   if (options.command == "estimate") return run_estimate(options, presets);
+  if (options.command == "fit") return run_fit(options, presets);
   if (options.command == "compare") return run_compare(options, presets);
   if (options.command == "search") return run_search(options, presets);
   if (options.command == "presets") return run_presets(options, presets);

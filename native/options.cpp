@@ -22,8 +22,7 @@ namespace {
 struct Later {  // commands of the design that are not built yet
   const char *name, *arguments, *what;
 };
-constexpr std::array<Later, 3> kLater = {{
-    {"fit", "story --max micro_batch_size", "the largest value of one field that still fits"},
+constexpr std::array<Later, 2> kLater = {{
     {"diagnose", "story", "what to change first"},
     {"export", "story", "write a plan for other tools"},
 }};
@@ -90,6 +89,8 @@ void define(CLI::App& app, Options& options) {
   timeline->excludes(explain)->excludes(link);
   auto* placement = estimate->add_flag("--placement", options.placement, "also the best mapping of ranks to GPUs, and the best of a node's GPUs");
   placement->excludes(explain)->excludes(link);
+  auto* advise = estimate->add_flag("--advise", options.advise, "also what to change first, and the smallest clusters that would do");
+  advise->excludes(explain)->excludes(link);
   add_questions(*estimate, options, {explain, link});
   estimate->add_flag("--check", options.check, "exit with 1 when the plan does not fit");
   link->excludes(explain);
@@ -98,8 +99,19 @@ void define(CLI::App& app, Options& options) {
                    "  wireplan estimate story --set parallel.data_sharding=fsdp --unit GB\n"
                    "  wireplan estimate plan.json --json\n"
                    "  wireplan estimate story --explain memory.states.parameters\n"
+                   "  wireplan estimate story --advise\n"
                    "  wireplan estimate story --tokens 300B --price 2.5 --scaling --up-to 16 --crossover\n\n" +
                    std::string(kPlanForms));
+
+  CLI::App* fit = app.add_subcommand("fit", "the largest value of one field that still fits");
+  fit->add_option("PLAN", options.plans, "the plan")->required()->expected(1)->type_name("");
+  add_plan_options(*fit, options);
+  fit->add_option("--max", options.fit_field, "micro_batch_size or sequence_length")->required()->type_name("FIELD");
+  add_output_options(*fit, options);
+  fit->footer("The global batch stays where the plan states one. Exit status 1 where not even the smallest value fits.\n\nExamples:\n"
+              "  wireplan fit llama-3-8b-fsdp --max micro_batch_size\n"
+              "  wireplan fit llama-3-8b-fsdp --max sequence_length --set training.recompute=full\n\n" +
+              std::string(kPlanForms));
 
   CLI::App* compare = app.add_subcommand("compare", "plans side by side; the first is the baseline");
   compare->add_option("PLAN", options.plans, "the plans")->required()->type_name("");

@@ -65,9 +65,10 @@ struct Options {
   bool json = false;
   RenderFormat format = RenderFormat::text;
   std::optional<ByteUnit> unit;                 // not given: as the scenario or link asks
-  bool check = false, print_link = false, timeline = false, placement = false;
+  bool check = false, print_link = false, timeline = false, placement = false, advise = false;
   std::vector<std::pair<std::string, std::string>> questions;  // of an estimate besides: key of the request, value
   std::string scaling, crossover;               // the same of these keys; "" where not given
+  std::string fit_field;                        // --max of fit
   std::string explain;                          // a path of the estimate
   std::string presets_folder;
   std::string preset_kind, preset_id;

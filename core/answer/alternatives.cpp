@@ -8,15 +8,6 @@ namespace wireplan {
 
 namespace {
 
-// Ranks of a shard group worth comparing: a node's share of a multi-node data group, else half of the group; 0 when it cannot split.
-Count hybrid_shard_group(const Plan& p) {
-  const Count ranks = p.parallel.data * p.parallel.context;
-  if (ranks < 4) return 0;
-  const Count per_node = static_cast<Count>(p.cluster.gpus_per_node) / std::max<Count>(1, p.parallel.tensor);
-  if (p.cluster.nodes > 1 && per_node > 1 && per_node < ranks && ranks % per_node == 0) return per_node;
-  return ranks % 2 == 0 ? ranks / 2 : 0;
-}
-
 std::string label_of(DataSharding s, Count shard_group, Count ranks) {
   std::string label(sharding_label(s));
   if (s == DataSharding::hsdp && shard_group > 0) label += " " + std::to_string(shard_group) + " × " + std::to_string(ranks / shard_group);
@@ -51,7 +42,16 @@ Alternative evaluated(std::string key, std::string label, Plan plan, const Const
   return evaluated(std::move(key), std::move(label), std::move(plan), cluster, constants);
 }
 
-// A node with the same card and other wires. Boards other than a switch are taken as two-socket hosts, GPUs split in order.
+}  // namespace
+
+Count hybrid_shard_group(const Plan& p) {
+  const Count ranks = p.parallel.data * p.parallel.context;
+  if (ranks < 4) return 0;
+  const Count per_node = static_cast<Count>(p.cluster.gpus_per_node) / std::max<Count>(1, p.parallel.tensor);
+  if (p.cluster.nodes > 1 && per_node > 1 && per_node < ranks && ranks % per_node == 0) return per_node;
+  return ranks % 2 == 0 ? ranks / 2 : 0;
+}
+
 Plan with_wiring(const Plan& plan, WiringKind kind, int p2p) {
   Plan result = plan;
   Node& node = result.cluster.node;
@@ -64,8 +64,6 @@ Plan with_wiring(const Plan& plan, WiringKind kind, int p2p) {
     for (int g = 0; g + 1 < node.gpus; g += 2) node.wiring.pairs.push_back({g, g + 1});
   return result;
 }
-
-}  // namespace
 
 std::vector<Alternative> sharding_alternatives(const Plan& plan, const Constants& constants) {
   std::vector<Alternative> result;

@@ -21,6 +21,12 @@ struct Alternative {
 // The plan under every data sharding its framework has (DDP, ZeRO-1, ZeRO-2, ZeRO-3/FSDP, and HSDP where the data group splits).
 std::vector<Alternative> sharding_alternatives(const Plan& plan, const Constants& constants);
 
+// Ranks of a shard group worth looking at with HSDP: a node's share of a data group over several nodes, else half of the group; 0: it cannot split.
+Count hybrid_shard_group(const Plan& plan);
+
+// The plan on a node with the same card and other wires: boards other than a switch are taken as two-socket hosts, GPUs split in order.
+Plan with_wiring(const Plan& plan, WiringKind kind, int p2p);
+
 // The plan on other wirings of the same card: all-to-all switch, NVLink pairs over PCIe, PCIe through the host, PCIe without P2P,
 // plus the node as it is when none of them matches. The card is held fixed, so only the wires change.
 std::vector<Alternative> wiring_alternatives(const Plan& plan, const Constants& constants);

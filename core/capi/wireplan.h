@@ -10,11 +10,13 @@ extern "C" {
    STATED is a plan document, a scenario id or a link (both strings), or {"plan":STATED, "set":[["path", value],...]}.
    CLUSTER is the id of a node, a cluster document, or STATED for the cluster of that plan.
      estimate     STATED -> the estimate; {"plan":STATED, "timeline":true, "placement":true}: with those too; likewise {"tokens":"15T", "price":2.5}: `budget`,
-                  {"scaling":"weak|strong", "up_to":nodes}: `scaling`, {"crossover":true|"node"|"network", "exposed":percent}: `crossover`
+                  {"scaling":"weak|strong", "up_to":nodes}: `scaling`, {"crossover":true|"node"|"network", "exposed":percent}: `crossover`,
+                  {"advise":true|"changes"|"smallest"}: `advice`, what to change first and the smallest clusters that hold it
      explain      {"plan":STATED, "path":"memory.states.parameters"} -> where that number comes from
      compare      {"plans":[STATED,...]} -> the comparison; the first is the baseline
      placement    {"plan":STATED, "gpus":4} -> the best mapping of ranks to GPUs, the best 4 of a node's GPUs (left out: as many as it uses)
-     render       {"plan":STATED or "plans":[STATED,...], "format":"text|markdown|csv", "unit":"GB|GiB", "timeline"?, "placement"?} -> {"text"};
+     fit          {"plan":STATED, "max":"micro_batch_size|sequence_length"} -> the largest value that fits; with "format" {"text"}
+     render       {"plan":STATED or "plans":[STATED,...], "format":"text|markdown|csv", "unit":"GB|GiB", "timeline"?, "placement"?, "advise"?} -> {"text"};
                   with "path" beside "plan": the explanation of that number; with "placement":true the best mapping too, and with
                   the questions of an estimate their answers
      collectives  {"cluster":CLUSTER, "op":"all_reduce|...|all", "sizes":[bytes,...] or {"begin","end","factor" or "step"},

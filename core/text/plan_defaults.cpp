@@ -155,21 +155,6 @@ void fill_overlap(Plan& plan, const PlanStated& stated, const DeepSpeedChoices& 
   if (!filled.empty()) log.assume("parallel.overlap", filled, why);
 }
 
-// What the implementation does, with the plan's details over it.
-void fill_switches(Plan& plan, const Implementation& implementation) {
-  Training& t = plan.training;
-  Switches& s = t.switches = implementation.switches;
-  static_assert(std::tuple_size_v<decltype(s.losses)> == kNames<Loss>.size());
-  s.losses = implementation.loss;
-  s.loss = s.losses[static_cast<std::size_t>(t.loss)];
-  const bool has_master = t.master_weights_dtype.has_value();
-  s.autocast = default_autocast(plan);
-  // Reductions of a mixed precision policy; without one, in the type of the parameters.
-  if (!has_master && !t.lora) s.reduce_dtype = t.parameter_dtype == DType::fp32 ? DType::fp32 : DType::bf16;
-  if (t.parameter_dtype == DType::fp32) s.reduce_dtype = DType::fp32;
-  if (t.details) apply(*t.details, s);
-}
-
 void fill_implementation(Plan& plan, const PlanStated& stated, const Presets& presets, ReadLog& log) {
   Training& t = plan.training;
   if (!stated.training.implementation) {
@@ -183,11 +168,24 @@ void fill_implementation(Plan& plan, const PlanStated& stated, const Presets& pr
     t.kernels = implementation.value().kernels;
     log.assume("training.kernels", name_of(t.kernels), "default of implementation " + std::string(id));
   }
-  const std::string_view release = std::string_view(t.implementation).substr(std::min(id.size() + 1, t.implementation.size()));
-  fill_switches(plan, variant_of(implementation.value(), plan.cluster.node.gpu.architecture, release, t.kernels));
+  fill_switches(plan, implementation.value());
 }
 
 }  // namespace
+
+void fill_switches(Plan& plan, const Implementation& implementation) {
+  Training& t = plan.training;
+  Switches& s = t.switches = implementation.switches;
+  static_assert(std::tuple_size_v<decltype(s.losses)> == kNames<Loss>.size());
+  s.losses = implementation.loss;
+  s.loss = s.losses[static_cast<std::size_t>(t.loss)];
+  const bool has_master = t.master_weights_dtype.has_value();
+  s.autocast = default_autocast(plan);
+  // Reductions of a mixed precision policy; without one, in the type of the parameters.
+  if (!has_master && !t.lora) s.reduce_dtype = t.parameter_dtype == DType::fp32 ? DType::fp32 : DType::bf16;
+  if (t.parameter_dtype == DType::fp32) s.reduce_dtype = DType::fp32;
+  if (t.details) apply(*t.details, s);
+}
 
 std::string_view implementation_id(std::string_view implementation) {
   return implementation.substr(0, implementation.find('@'));

@@ -25,6 +25,10 @@ struct PlanStated {
 //   model.max_position_embeddings            sequence_length, for learned positions
 void fill_defaults(Plan& plan, const PlanStated& stated, const Presets& presets, ReadLog& log);
 
+// What the plan's implementation does on its GPU, in its release and with its kernels, with the plan's details over it: training.switches.
+// For plans that were edited; reading one calls it.
+void fill_switches(Plan& plan, const Implementation& implementation);
+
 // The id of an implementation without its date: "torchtitan" of "torchtitan@2025-08".
 std::string_view implementation_id(std::string_view implementation);
 

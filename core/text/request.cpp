@@ -6,8 +6,10 @@
 
 #include "core/answer/compare.hpp"
 #include "core/answer/explain.hpp"
+#include "core/text/advice_json.hpp"
 #include "core/text/answer_json.hpp"
 #include "core/text/collectives.hpp"
+#include "core/text/fit_json.hpp"
 #include "core/text/import_request.hpp"
 #include "core/text/import_topology.hpp"
 #include "core/text/link.hpp"
@@ -137,21 +139,35 @@ std::vector<std::string_view> with_questions(std::vector<std::string_view> keys)
 
 bool asks_for(const Json& request, const char* extra) { return request.is_object() && request.contains("plan") && request.contains(extra) && request.at(extra) == true; }
 
+// What "advise" asks for; an empty list: nothing. `true` is both.
+Result<std::vector<AdviseWhat>> asked_advice(const Json& request) {
+  const auto it = request.is_object() && request.contains("plan") ? request.find("advise") : request.end();
+  if (it == request.end() || it->is_null() || *it == false) return std::vector<AdviseWhat>{};
+  if (*it == true) return std::vector<AdviseWhat>{AdviseWhat::changes, AdviseWhat::smallest};
+  if (it->is_string())
+    if (const auto what = value_named<AdviseWhat>(it->get_ref<const std::string&>())) return std::vector<AdviseWhat>{*what};
+  return wrong("advise", *it, "true | false | " + names_listed<AdviseWhat>());
+}
+std::optional<AdviseWhat> only_one(const std::vector<AdviseWhat>& asked) { return asked.size() == 1 ? std::optional(asked.front()) : std::nullopt; }
+
 // The request is a plan, or that.
 Result<Json> answer_estimate(const Json& request, const Presets& presets, const Constants& constants) {
   bool has_extras = false;
   const auto look_for = [&](std::string_view key) { has_extras = has_extras || (request.is_object() && request.contains("plan") && request.contains(key)); };
   for (const char* extra : kExtras) look_for(extra);
+  look_for("advise");
   for (std::string_view question : kStepQuestions) look_for(question);
   StepQuestions questions;
   if (has_extras) {
-    if (Errors errors = unknown_keys(request, with_questions({"plan", "set", kExtras[0], kExtras[1]})); !errors.empty()) return errors;
+    if (Errors errors = unknown_keys(request, with_questions({"plan", "set", kExtras[0], kExtras[1], "advise"})); !errors.empty()) return errors;
     Result<StepQuestions> asked = read_step_questions(request);
     if (!asked) return asked.errors();
     questions = asked.value();
     for (const char* extra : kExtras)
       if (request.contains(extra) && !request.at(extra).is_boolean()) return wrong(extra, request.at(extra), "true or false");
   }
+  Result<std::vector<AdviseWhat>> advise = asked_advice(request);
+  if (!advise) return advise.errors();
   Result<StatedPlan> stated = stated_plan(has_extras ? only_plan(request) : request, presets);
   if (!stated) return stated.errors();
   const Plan& plan = stated.value().plan;
@@ -172,6 +188,11 @@ Result<Json> answer_estimate(const Json& request, const Presets& presets, const 
     if (!answers) return answers.errors();
     add_step_answers(document, answers.value());
   }
+  if (!advise.value().empty()) {
+    Result<AdviceAnswer> advised = advice_answer(plan, answered, presets, constants, only_one(advise.value()));
+    if (!advised) return advised.errors();
+    put(document, "advice", write_advice(plan, advised.value(), presets));
+  }
   return document;
 }
 
@@ -188,6 +209,32 @@ Result<Json> answer_placement(const Json& request, const Presets& presets, const
     size = static_cast<int>(n);
   }
   return write_placement(best_placement(plan, constants, size));
+}
+
+// A string of the request that names a value of an enumeration, or `otherwise` where it is left out.
+template <class E>
+Result<E> named(const Json& request, const char* key, E otherwise) {
+  auto it = request.find(key);
+  if (it == request.end() || it->is_null()) return otherwise;
+  if (it->is_string())
+    if (auto value = value_named<E>(it->get_ref<const std::string&>())) return *value;
+  return wrong(key, *it, names_listed<E>());
+}
+
+// {"plan", "set"?, "max": the field, "format"?, "unit"?}; with a format {"text"}.
+Result<Json> answer_fit(const Json& request, const Presets& presets, const Constants& constants) {
+  if (Errors errors = unknown_keys(request, {"plan", "set", "max", "format", "unit"}); !errors.empty()) return errors;
+  Result<FitField> field = read_fit_field(request.contains("max") ? request.at("max") : Json(nullptr));
+  if (!field) return field.errors();
+  Result<RenderFormat> format = named(request, "format", RenderFormat::text);
+  if (!format) return format.errors();
+  Result<StatedPlan> stated = stated_plan(only_plan(request), presets);
+  if (!stated) return stated.errors();
+  Result<ByteUnit> unit = named(request, "unit", stated.value().unit);
+  if (!unit) return unit.errors();
+  const LargestFit fit = fit_largest(stated.value().plan, field.value(), constants);
+  if (request.contains("format") && !request.at("format").is_null()) return document_of("text", render_fit(fit, format.value(), unit.value()));
+  return write_fit(fit);
 }
 
 Result<Explanation> explained(const Json& request, const Presets& presets, const Constants& constants) {
@@ -277,19 +324,9 @@ Result<Json> answer_format_link(const Json& request, const Presets& presets) {
   return document_of("link", link);
 }
 
-// A string of the request that names a value of an enumeration, or `otherwise` where it is left out.
-template <class E>
-Result<E> named(const Json& request, const char* key, E otherwise) {
-  auto it = request.find(key);
-  if (it == request.end() || it->is_null()) return otherwise;
-  if (it->is_string())
-    if (auto value = value_named<E>(it->get_ref<const std::string&>())) return *value;
-  return wrong(key, *it, names_listed<E>());
-}
-
 Result<Json> answer_render(const Json& request, const Presets& presets, const Constants& constants) {
   const bool many = request.contains("plans");
-  if (Errors errors = many ? unknown_keys(request, {"plans", "format", "unit"}) : unknown_keys(request, with_questions({"plan", "set", "path", kExtras[0], kExtras[1], "format", "unit"}));
+  if (Errors errors = many ? unknown_keys(request, {"plans", "format", "unit"}) : unknown_keys(request, with_questions({"plan", "set", "path", kExtras[0], kExtras[1], "advise", "format", "unit"}));
       !errors.empty())
     return errors;
   Result<RenderFormat> format = named(request, "format", RenderFormat::text);
@@ -312,6 +349,8 @@ Result<Json> answer_render(const Json& request, const Presets& presets, const Co
   }
   Result<StepQuestions> questions = read_step_questions(request);
   if (!questions) return questions.errors();
+  Result<std::vector<AdviseWhat>> advise = asked_advice(request);
+  if (!advise) return advise.errors();
   Result<StatedPlan> stated = stated_plan(only_plan(request), presets);
   if (!stated) return stated.errors();
   const Plan& plan = stated.value().plan;
@@ -332,6 +371,13 @@ Result<Json> answer_render(const Json& request, const Presets& presets, const Co
     if (!answers) return answers.errors();
     Sheet sheet(format.value() == RenderFormat::markdown);
     render_step_answers(sheet, answers.value());
+    text += '\n' + sheet.text();
+  }
+  if (!advise.value().empty() && format.value() != RenderFormat::csv) {
+    Result<AdviceAnswer> advised = advice_answer(plan, answered, presets, constants, only_one(advise.value()));
+    if (!advised) return advised.errors();
+    Sheet sheet(format.value() == RenderFormat::markdown);
+    render_advice(sheet, plan, advised.value(), presets, unit_or(stated.value().unit).value());
     text += '\n' + sheet.text();
   }
   return document_of("text", text);
@@ -402,8 +448,8 @@ Result<Json> answer(std::string_view command, const Json& request, const Presets
   if (command == "search") return answer_search(request, presets);
   if (command == "import_topology") return answer_import_topology(request, presets);
 
-  constexpr std::string_view names = "estimate | explain | compare | placement | render | collectives | topology | nccl | presets | parse_link | format_link | import_topology | import_nccl_tests | import_nccl_log | search";
-  const bool needs_constants = command == "estimate" || command == "explain" || command == "compare" || command == "placement" || command == "render";
+  constexpr std::string_view names = "estimate | explain | compare | placement | fit | render | collectives | topology | nccl | presets | parse_link | format_link | import_topology | import_nccl_tests | import_nccl_log | search";
+  const bool needs_constants = command == "estimate" || command == "explain" || command == "compare" || command == "placement" || command == "fit" || command == "render";
   if (!needs_constants)
     return Error{"", value_text(Json(command)), std::string(names), "there is no command " + value_text(Json(command)) + "; the commands are " + std::string(names)};
   Result<Constants> constants = presets.constants();
@@ -411,6 +457,7 @@ Result<Json> answer(std::string_view command, const Json& request, const Presets
   if (command == "explain") return answer_explain(request, presets, constants.value());
   if (command == "compare") return answer_compare(request, presets, constants.value());
   if (command == "placement") return answer_placement(request, presets, constants.value());
+  if (command == "fit") return answer_fit(request, presets, constants.value());
   if (command == "render") return answer_render(request, presets, constants.value());
   return answer_estimate(request, presets, constants.value());
 }

@@ -58,7 +58,7 @@ function remember(estimate, stated) {
  * Whether a plan fits, what travels, how long a step takes. A plan is a document, a scenario id or a link;
  * {timeline: true}: also what every stream does when, and the memory over one step; {placement: true}: also the best mapping of ranks to GPUs;
  * {tokens, price}: a budget; {scaling: "weak" | "strong", up_to: nodes}: fewer and more GPUs; {crossover: true, exposed: percent}:
- * the link speeds at which another sharding is faster.
+ * the link speeds at which another sharding is faster; {advise: true}: what to change first, and the smallest clusters that would do.
  */
 export function estimate(plan, { timeline = false, placement = false, ...questions } = {}) {
   const stated = planOf(plan);
@@ -78,6 +78,9 @@ export function compare(plans) {
 
 /** The best mapping of ranks to GPUs, and the best {gpus: k} of a node's GPUs (left out: as many as the plan uses). */
 export const placement = (plan, { gpus } = {}) => call("placement", { plan: planOf(plan), gpus });
+
+/** The largest micro-batch or the longest sequence that fits: {max: "micro_batch_size" | "sequence_length"}. */
+export const fit = (plan, { max } = {}) => call("fit", { plan: planOf(plan), max });
 
 /** Where one number of the estimate comes from: symbol, formula, the values put in, sources. */
 export const explain = (plan, path) => call("explain", { plan: planOf(plan), path });
