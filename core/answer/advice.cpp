@@ -33,13 +33,15 @@ bool has(const Candidate& c, Knob k) {
 }
 bool is_same(const Plan& a, const Plan& b) { return a.training == b.training && a.parallel == b.parallel && a.cluster == b.cluster; }
 
-// The same knobs, only to other values.
-bool turns_the_same(const Candidate& a, const Candidate& b) {
-  return a.moves.size() == b.moves.size() && std::all_of(a.moves.begin(), a.moves.end(), [&](const Move& m) { return has(b, m.knob); });
-}
-
 // Both kinds of whole-layer recompute set one field.
 Knob family(Knob k) { return k == Knob::recompute_layers ? Knob::recompute : k == Knob::nic_rate ? Knob::nics : k; }
+
+// The same knobs, only to other values.
+bool turns_the_same(const Candidate& a, const Candidate& b) {
+  return a.moves.size() == b.moves.size() && std::all_of(a.moves.begin(), a.moves.end(), [&](const Move& m) {
+    return std::any_of(b.moves.begin(), b.moves.end(), [&](const Move& o) { return family(o.knob) == family(m.knob); });
+  });
+}
 
 class Search {
  public:
@@ -101,6 +103,10 @@ class Search {
     const Candidate base{{}, plan_, now_};
     all_.reserve(512);  // extended() and its callers hold references into it
     for (const Move& move : moves_of(plan_, waits_)) {
+      if (is_last_resort(move.knob)) {
+        last_resorts_.push_back(move);
+        continue;
+      }
       Candidate c;
       if (!extended(base, move, c)) {
         if (depends_on_layout(move.knob)) useful_.push_back(move);
@@ -166,6 +172,11 @@ class Search {
     for (std::size_t i : seeds) extend(all_[i], useful_);
     for (int more = 0; more < 3 && !anything_fits(ChangeKind::free); ++more)
       for (std::size_t i : best(0, ChangeKind::free, 2, by_need())) extend(all_[i], useful_);
+    if (!anything_fits(ChangeKind::free)) {
+      extend({{}, plan_, now_}, last_resorts_);
+      for (std::size_t i : best(0, ChangeKind::free, 3, by_need())) extend(all_[i], last_resorts_);
+      for (std::size_t i : best(0, ChangeKind::free, 2, by_need())) extend(all_[i], useful_);
+    }
     std::vector<std::size_t> with = best(0, ChangeKind::free, 2, by_effect());
     for (std::size_t i : best(0, ChangeKind::free, 1, by_need()))
       if (std::find(with.begin(), with.end(), i) == with.end()) with.push_back(i);
@@ -324,7 +335,7 @@ class Search {
   };
   std::vector<std::unique_ptr<Machine>> machines_;
   bool waits_ = false;
-  std::vector<Move> useful_;
+  std::vector<Move> useful_, last_resorts_;
   Candidates all_;
   std::size_t singles_ = 0, climbed_ = static_cast<std::size_t>(-1);
 };

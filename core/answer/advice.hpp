@@ -83,6 +83,7 @@ struct Advice {
 // not do. Each is judged by the estimate of the edited plan; nothing is guessed.
 // order: kinds one after the other (free, numerics, hardware); where the plan does not fit, first what makes it fit, the fastest first,
 // then, if nothing does, what needs least; where it fits, by tokens/s, then what keeps the speed and frees memory.
+// Offload comes only where nothing else of the free kind fits: the estimate does not have all of its time.
 // Where it does not fit, changes that still do not fit are listed only if nothing of their kind makes it fit.
 // A plan that fits is never advised into one that may not fit. Of a combination no part can be left out without loss.
 // valid: validate(plan) passed; every change passes it too, and reading the plan with its edits gives `plan` again.

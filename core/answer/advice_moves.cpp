@@ -254,9 +254,11 @@ void add_machine_moves(const Plan& p, bool waits, std::vector<Move>& moves) {
   }
   if (c.nodes > 1 && c.network) {
     add(Knob::nics, 2 * c.network->nics_per_node);
-    int added = 0;
     for (int rate : kNicRates)
-      if (rate > gbit(*c.network) && ++added <= 2) add(Knob::nic_rate, rate);
+      if (rate > gbit(*c.network)) {
+        add(Knob::nic_rate, rate);
+        break;
+      }
   }
 }
 
@@ -497,13 +499,14 @@ std::string price_of(const Move& m, const Plan& a) {
     case Knob::kernels: return "Compilation takes minutes at the start";
     case Knob::graphs: return "Memory that captured graphs hold is not counted";
     case Knob::gradient_sync: return shards_gradients(a.parallel.data_sharding) ? "Whole gradients stay on each GPU between micro-batches" : "";
-    case Knob::offload_states: case Knob::offload_activations: return "Takes host memory and copies over PCIe in every step";
+    case Knob::offload_states: return "A last resort: the optimizer's work on the host is not in the time of a step";
+    case Knob::offload_activations: return "A last resort: the copies over PCIe, there and back in every micro-batch, are not in the time of a step";
     case Knob::optimizer: return "Changes the training: states are rounded to 8 bits in blocks";
     case Knob::state_dtype: return "Changes the training: both moments are rounded to bf16";
     case Knob::gradient_dtype: return "Changes the training: gradients are summed up in bf16, with 8 bits of mantissa";
     case Knob::master: return "Changes the training: updates smaller than 1/256 of a weight may be lost";
     case Knob::gpus: return "More GPUs of the same node";
-    case Knob::nodes: return "Another " + std::to_string(a.cluster.gpus_per_node) + " GPUs with their host" + (m.to > 2 ? " for each" : "") + " and network";
+    case Knob::nodes: return "Each node has " + std::to_string(a.cluster.gpus_per_node) + (a.cluster.gpus_per_node == 1 ? " GPU" : " GPUs") + ", its host and its network";
     case Knob::wiring: return static_cast<WiringKind>(m.to) == WiringKind::nvswitch ? "Another board" : "One bridge for each two cards";
     case Knob::p2p: return "Depends on card, driver, BIOS and IOMMU: a setting where the card can, a patched driver for consumer cards";
     case Knob::slot: return "A free slot there, of full width";

@@ -9,7 +9,9 @@
 namespace wireplan {
 
 // Means something only beside another layout than the plan has, so that it cannot be judged alone.
-constexpr bool depends_on_layout(Knob k) { return k == Knob::sequence_parallel || k == Knob::gradient_sync || k == Knob::overlap || k == Knob::schedule || k == Knob::offload_states; }
+constexpr bool depends_on_layout(Knob k) { return k == Knob::sequence_parallel || k == Knob::gradient_sync || k == Knob::overlap || k == Knob::schedule; }
+// The estimate leaves a part of its time out (notes of the estimate, training.offload), so its speed cannot be compared with others'.
+constexpr bool is_last_resort(Knob k) { return k == Knob::offload_states || k == Knob::offload_activations; }
 
 // All moves worth a look for this plan. Those over links only where the step waits for links (`waits`).
 std::vector<Move> moves_of(const Plan& plan, bool waits);

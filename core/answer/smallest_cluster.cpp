@@ -140,8 +140,8 @@ std::string layout_text(const SmallestCluster& s) {
   std::string text = l.data * l.context > 1 ? std::string(sharding_label(l.data_sharding)) : "one copy";
   if (l.tensor > 1) text += ", tensor " + format_count(static_cast<double>(l.tensor));
   if (l.pipeline > 1) text += ", pipeline " + format_count(static_cast<double>(l.pipeline));
-  text += ", micro-batches of " + format_count(static_cast<double>(s.plan.training.micro_batch_size));
-  return text + (s.recomputes ? ", every layer recomputed" : "");
+  if (const Count micro = s.plan.training.micro_batch_size; micro > 1) text += ", micro-batch " + format_count(static_cast<double>(micro));
+  return text + (s.recomputes ? ", recomputed" : "");
 }
 
 }  // namespace

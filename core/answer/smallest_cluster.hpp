@@ -20,7 +20,7 @@ struct SmallestCluster {
   Count gpus = 1;
   bool recomputes = false;    // whole layers, which the plan as stated does not
   double gpu_hours = 0;       // of 10^9 tokens
-  std::string label, layout;  // "16 × H100 80 GB SXM in 2 nodes"; "FSDP, tensor 8, micro-batches of 1"
+  std::string label, layout;  // "16 × H100 80 GB SXM in 2 nodes"; "FSDP, tensor 8, recomputed"
 };
 struct KindLeftOut { std::string node, reason; };
 struct SmallestClusters {

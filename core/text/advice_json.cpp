@@ -69,23 +69,23 @@ void render_changes(Sheet& sheet, const Plan& plan, const Advice& a, const PlanF
   sheet.heading("What to change first?");
   sheet.paragraph(a.text);
   if (a.changes.empty()) return;
-  Table table{{{"", true}, {"change", false}, {"kind", false}, {"need " + unit_name(unit), true}, {"step", true}, {"tokens/s", true}, {"", true}}, {}, {}};
+  Table table{{{"", false}, {"kind", false}, {"need " + unit_name(unit), true}, {"step", true}, {"tokens/s", true}, {"", true}}, {}, {}};
   std::vector<std::string> details;
-  const auto row = [&](const std::string& number, const std::string& label, std::string_view kind, const Effect& e) {
+  const auto row = [&](const std::string& number, std::string_view kind, const Effect& e) {
     const double change = a.now.tokens_per_s > 0 ? e.tokens_per_s / a.now.tokens_per_s - 1 : 0;
-    table.rows.push_back({number, label, std::string(kind), format_bytes(e.need, unit) + (e.fits ? "" : " !"), format_seconds(e.time), format_count(e.tokens_per_s), number.empty() ? "" : (change > 0 ? "+" : "") + format_percent(change)});
+    table.rows.push_back({number, std::string(kind), format_bytes(e.need, unit) + (e.fits ? "" : " !"), format_seconds(e.time), format_count(e.tokens_per_s), kind.empty() ? "" : (change > 0 ? "+" : "") + format_percent(change)});
   };
-  row("", "this plan", "", a.now);
+  row("this plan", "", a.now);
   for (std::size_t i = 0; i < a.changes.size(); ++i) {
     const Change& c = a.changes[i];
     const std::string number = std::to_string(i + 1);
-    row(number, c.label, name_of(c.kind), c.effect);
-    std::string line = "(" + number + ") " + price_text(a, c, unit) + ' ' + sheet.code(set_arguments(edits_between(plan, c.plan, filling)));
+    row('(' + number + ')', name_of(c.kind), c.effect);
+    std::string line = '(' + number + ") " + c.label + ". " + price_text(a, c, unit) + ' ' + sheet.code(set_arguments(edits_between(plan, c.plan, filling)));
     for (const std::string& trainer : trainer_lines(plan, c.plan)) line += ' ' + sheet.code(trainer);
     details.push_back(std::move(line));
   }
   sheet.table(table);
-  sheet.paragraph("free: the same training; numerics: another one, with other number formats or another optimizer; hardware: another machine. ! does not fit. The global batch stays. What each costs, and how to try it:");
+  sheet.paragraph("free: the same training; numerics: another one, with other number formats or another optimizer; hardware: another machine. ! does not fit. The global batch stays. What each is, what it costs, how to try it:");
   sheet.list(details);
 }
 
@@ -102,10 +102,10 @@ void render_smallest(Sheet& sheet, const Plan& plan, const SmallestClusters& s, 
     if (std::find(shown.begin(), shown.end(), gpu) != shown.end()) continue;
     if (shown.size() >= kShownKinds && gpu != plan.cluster.node.gpu.id) continue;
     shown.push_back(gpu);
-    table.rows.push_back({c.label, c.plan.cluster.node.id, c.layout, format_bytes(c.effect.need, unit), format_seconds(c.effect.time), hours(c.gpu_hours)});
+    table.rows.push_back({format_count(static_cast<double>(c.gpus)) + (c.plan.cluster.nodes > 1 ? " in " + format_count(c.plan.cluster.nodes) + " nodes" : ""), c.plan.cluster.node.id, c.layout, format_bytes(c.effect.need, unit), format_seconds(c.effect.time), hours(c.gpu_hours)});
   }
   sheet.table(table);
-  sheet.paragraph("Of each GPU the smallest count that holds this training, with the fastest layout of those that were tried; GPU-hours of 1,000,000,000 tokens. " + format_count(static_cast<double>(s.found.size())) + " kinds of node can hold it, " +
+  sheet.paragraph("Of each GPU the smallest count that holds this training, with the fastest layout of those that were tried (recomputed: every layer, which the plan does not); GPU-hours of 1,000,000,000 tokens. " + format_count(static_cast<double>(s.found.size())) + " kinds of node can hold it, " +
                   format_count(static_cast<double>(s.left_out.size())) + " cannot; --json has all, with the edits.");
 }
 

@@ -1,7 +1,7 @@
 // What only JavaScript can do wrong: node edges.mjs MODULE. Exits with 1 and a line for each expectation that fails.
 import { pathToFileURL } from "node:url";
 
-const { ready, version, compare, estimate, explain, placement, toText, search } = await import(pathToFileURL(process.argv[2]));
+const { ready, version, compare, estimate, explain, fit, placement, toText, search } = await import(pathToFileURL(process.argv[2]));
 await ready;
 
 let failed = 0;
@@ -32,6 +32,10 @@ expect("a path that is none", refused(explain("story", undefined)) && refused(ex
 expect("a format of text", typeof toText("story", { unit: "GB" }) === "string" && refused(toText("story", { unit: "kB" })));
 expect("a placement", placement("story").best.edits.length === 0 && placement({ plan: "story" }, { gpus: 2 }).subsets[0].gpus.length === 2);
 expect("a placement beside the estimate", estimate("story", { placement: true }).placement.schema === "wireplan.placement/1");
+expect("advice", estimate("story", { advise: "changes" }).advice.changes[0].fits && estimate("story", { advise: "changes" }).advice.smallest === undefined);
+expect("advice on what there is none", refused(estimate("story", { advise: "all" })));
+expect("the largest that fits", fit("llama-3-8b-fsdp", { max: "micro_batch_size" }).largest > 0 && fit("story", { max: "micro_batch_size" }).largest === null);
+expect("the largest of nothing", refused(fit("story")) && refused(fit("story", { max: "layers" })));
 expect("GPUs that there are not", refused(placement("story", { gpus: 9 })) && refused(placement()));
 // An answer stands for what was stated when it was given.
 const plan = { plan: "story", set: [["parallel.data_sharding", "fsdp"]] };

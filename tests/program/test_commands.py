@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-BUILT = ["estimate", "compare", "topology", "collectives", "presets", "accuracy"]
+BUILT = ["estimate", "fit", "compare", "topology", "collectives", "presets", "accuracy"]
 READ_FILES = ["import", "validate", "replay", "measure"]  # their examples need files, or a launcher
-LATER = "search fit diagnose export".split()
+LATER = "search diagnose export".split()
 
 
 def test_help_lists_every_command(wireplan):

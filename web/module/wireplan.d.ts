@@ -256,6 +256,8 @@ export interface Estimate {
   };
   /** Asked for by {placement: true}. */
   placement?: Placement;
+  /** Asked for by {advise}. */
+  advice?: Advice;
   /** Asked for by {tokens, price}. */
   budget?: { tokens: number; steps: number; time_s: Range; gpu_hours: Range; price_per_gpu_hour: number | null; cost: Range | null };
   /** Asked for by {scaling}: the plan on fewer and more GPUs. `efficiency`: tokens/s of a GPU against the first. */
@@ -263,6 +265,70 @@ export interface Estimate {
   scaling_notes?: { mode: "weak" | "strong"; breaks_at_gpus: number | null; left_out: { gpus: number; nodes: number; reason: string }[]; text: string };
   /** Asked for by {crossover}. */
   crossover?: Crossover;
+}
+
+/** One edit of a plan: as a pair of `set`, or --set path=value. */
+export interface Edit {
+  path: string;
+  value: unknown;
+}
+
+export interface Advice {
+  /** With true or "changes". */
+  text?: string;
+  changes?: {
+    /** Stable: "sharding=fsdp"; parts of a combination joined by "+". */
+    key: string;
+    label: string;
+    edits: Edit[];
+    /** The edits as arguments of the program. */
+    set: string;
+    /** free: the same training; numerics: another one; hardware: another machine. */
+    kind: "free" | "numerics" | "hardware";
+    fits: boolean;
+    verdict: "fits" | "tight" | "may-not-fit" | "does-not-fit";
+    need_bytes: number;
+    time_s: number;
+    tokens_per_s: number;
+    need_change_bytes: number;
+    time_change_s: number;
+    /** A share: 0.12 is 12 % more tokens/s. */
+    tokens_change: number;
+    price: string;
+    text: string;
+    /** What the plan's trainer is told instead; empty where nothing is known of it. */
+    trainer_lines: string[];
+  }[];
+  /** With true or "smallest": of each kind of node the fewest GPUs that hold the training. */
+  smallest?: {
+    node: string;
+    nodes: number;
+    /** Of all nodes. */
+    gpus: number;
+    edits: Edit[];
+    need_bytes: number;
+    time_s: number;
+    tokens_per_s: number;
+    gpu_hours_per_billion_tokens: number;
+    /** Every layer, which the plan does not. */
+    recomputes: boolean;
+    text: string;
+  }[];
+  smallest_left_out?: { node: string; reason: string }[];
+}
+
+/** The largest value that fits; `estimate` is of the plan with it, or with the smallest where none fits (largest null). */
+export interface Fit {
+  path: string;
+  largest: number | null;
+  limit: "memory" | "batch" | "range";
+  next: number | null;
+  next_need_bytes: number | null;
+  global_batch_size: number;
+  /** The global batch was a default and goes along with the micro-batch. */
+  moves_batch: boolean;
+  text: string;
+  estimate: Estimate;
 }
 
 export interface Comparison {
@@ -449,6 +515,8 @@ export function estimate(
   options?: {
     timeline?: boolean;
     placement?: boolean;
+    /** "smallest" takes longest. */
+    advise?: boolean | "changes" | "smallest";
     /** A number, or text as "15T", "300B". */
     tokens?: number | string;
     /** Of one GPU-hour, in any currency; with tokens. */
@@ -463,6 +531,7 @@ export function estimate(
 ): Estimate | Errors;
 export function compare(plans: Stated[]): Comparison | Errors;
 export function placement(plan: Stated, options?: { gpus?: number }): Placement | Errors;
+export function fit(plan: Stated, options: { max: "micro_batch_size" | "sequence_length" }): Fit | Errors;
 export function explain(plan: Stated, path: string): Explanation | Errors;
 export function collectives(request: CollectivesRequest): Collectives | Errors;
 export function topology(cluster: StatedCluster, options?: { gpus?: number[] }): Topology | Errors;

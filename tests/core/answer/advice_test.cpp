@@ -176,7 +176,9 @@ TEST_CASE("cards that meet in host memory are told of peer access and bridges") 
   const Plan plan = plan_of(R"({"model":"llama-3.2-1b","training":{"global_batch_size":16},"parallel":{"data_sharding":"fsdp"},
     "cluster":{"node":{"gpu":"rtx-a6000-48gb","gpus":2,"wiring":{"kind":"pcie-host"},"p2p":false,"sockets":1,"numa_nodes":1}}})");
   const Advice a = advice_for(plan);
-  CHECK(with_key(a, "p2p"));
+  const Advice cards = advice_for(scenario("llama-2-7b-rtx-4090"));
+  CHECK(with_key(cards, "p2p"));
+  CHECK_FALSE(with_key(cards, "wiring=nvlink-pairs"));  // they have no connector for it
   CHECK(with_key(a, "wiring=nvlink-pairs"));
   for (const Change& c : a.changes) CHECK(c.key.find("nvswitch") == std::string::npos);  // no such board for a card in a slot
 }
@@ -213,6 +215,17 @@ TEST_CASE("where nothing fits what needs least is said, and that it does not fit
     CHECK(benefit_text(a, c, ByteUnit::GB).find("Still does not fit") == 0);
     CHECK(c.effect.need < 0.99 * a.now.need);
   }
+}
+
+TEST_CASE("what the estimate has not all of the time of is a last resort") {
+  const auto offloads = [](const Advice& a) { return std::any_of(a.changes.begin(), a.changes.end(), [](const Change& c) { return c.key.find("offload") != std::string::npos; }); };
+  for (std::string_view id : presets().ids("scenarios")) CHECK_FALSE(offloads(advice_for(scenario(id))));
+  const Plan plan = plan_of(R"({"model":"llama-2-13b","training":{"global_batch_size":2,"recompute":"full","optimizer":"sgd"},"parallel":{"data_sharding":"fsdp"},"cluster":"rtx-4090-2x"})");
+  const Advice a = advice_for(plan);
+  REQUIRE_FALSE(a.now.fits);
+  REQUIRE_FALSE(a.changes.empty());
+  CHECK(offloads(a));
+  CHECK(a.changes.front().terms.find("last resort") != std::string::npos);
 }
 
 TEST_CASE("one GPU with a small model asks for no links") {
