@@ -59,7 +59,7 @@ class Search {
   }
 
  private:
-  bool can_be_advised(const Effect& e) const { return e.fits && (!now_.fits || e.verdict <= std::max(now_.verdict, Verdict::tight)); }
+  bool can_be_advised(const Effect& e) const { return e.fits && (e.starts || !now_.starts) && (!now_.fits || e.verdict <= std::max(now_.verdict, Verdict::tight)); }
   bool is_faster(const Effect& e, const Effect& than, double share) const { return e.time < (1 - share) * than.time; }
   bool is_before(const Effect& a, const Effect& b) const {
     if (a.fits != b.fits) return a.fits;
@@ -185,7 +185,7 @@ class Search {
       if (anything_fits(kind)) continue;
       std::vector<Move> moves;
       for (std::size_t i = 0; i < singles_; ++i)
-        if (kind_of(all_[i]) == kind && all_[i].moves.front().knob != Knob::slot) moves.push_back(all_[i].moves.front());
+        if (const Knob k = all_[i].moves.front().knob; kind_of(all_[i]) == kind && (kind != ChangeKind::hardware || k == Knob::gpus || k == Knob::nodes)) moves.push_back(all_[i].moves.front());
       for (std::size_t i : with) extend(all_[i], moves);
     }
   }
@@ -231,7 +231,7 @@ class Search {
   }
 
   bool helps(const Candidate& c) const {
-    if (c.effect.fits && !now_.fits) return true;
+    if (c.effect.fits && !now_.fits) return can_be_advised(c.effect);
     if (now_.fits) {
       if (!can_be_advised(c.effect)) return false;
       const bool is_gain = c.effect.tokens_per_s > (1 + kHelps) * now_.tokens_per_s;
@@ -351,6 +351,8 @@ Constants screening_constants(const Constants& constants) {
 Effect effect_of(const Estimate& e) {
   Effect effect;
   effect.fits = e.memory.fits && e.memory.fits_host != 0;
+  const MemoryAnswer& m = e.memory;
+  effect.starts = std::max({m.load, m.initialize, m.first_step, m.save}) + m.runtime <= m.capacity;
   effect.verdict = e.memory.verdict;
   effect.need = e.memory.need.value;
   effect.host = e.memory.host;

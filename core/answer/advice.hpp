@@ -53,7 +53,8 @@ struct Move {
 
 // Of an estimate, what a change is judged by.
 struct Effect {
-  bool fits = false;  // memory of GPU and host
+  bool fits = false;    // memory of GPU and host
+  bool starts = false;  // loading, starting, the first step and saving fit too
   Verdict verdict = Verdict::does_not_fit;
   Bytes need, host;
   Seconds time, exposed;
@@ -85,7 +86,7 @@ struct Advice {
 // then, if nothing does, what needs least; where it fits, by tokens/s, then what keeps the speed and frees memory.
 // Offload comes only where nothing else of the free kind fits: the estimate does not have all of its time.
 // Where it does not fit, changes that still do not fit are listed only if nothing of their kind makes it fit.
-// A plan that fits is never advised into one that may not fit. Of a combination no part can be left out without loss.
+// A plan that fits is never advised into one that may not fit, one that starts not into one that cannot. Of a combination no part can be left out without loss.
 // valid: validate(plan) passed; every change passes it too, and reading the plan with its edits gives `plan` again.
 // kind: estimate; the search is greedy, so a better combination is not ruled out.  test: advice_test.cpp.
 Advice advice(const Plan& plan, const Estimate& estimate, const PlanFilling& filling, const Constants& constants);

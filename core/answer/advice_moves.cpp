@@ -108,7 +108,8 @@ bool set_overlap(int which, Plan& p) {
     // Megatron: --overlap-param-gather needs the distributed optimizer; DeepSpeed: gathers ahead are stage 3's.
     o.parameter_gather = o.parameter_gather || (is(p, Framework::megatron) ? shards_optimizer(l.data_sharding) : shards_parameters(l.data_sharding));
   } else if (which == 1) {
-    if (l.tensor < 2 || !l.sequence_parallel || (is(p, Framework::pytorch) && p.training.kernels != Kernels::compiled)) return false;  // --tp-comm-overlap; asynchronous tensor parallelism
+    static constexpr std::string_view kAsynchronous[] = {"torchtitan"};  // its asynchronous tensor parallelism is part of compilation; Megatron: --tp-comm-overlap
+    if (l.tensor < 2 || !l.sequence_parallel || (is(p, Framework::pytorch) && (p.training.kernels != Kernels::compiled || !is_trained_by(p, kAsynchronous)))) return false;
     o.tensor = true;
   } else {
     if (l.pipeline < 2 || !is(p, Framework::megatron) || l.pipeline_schedule != PipelineSchedule::interleaved) return false;

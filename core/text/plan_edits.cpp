@@ -82,8 +82,8 @@ std::vector<PlanEdit> edits_between(const Plan& before, const Plan& after, const
     d.state("parallel.moe_dispatcher", name_of(p.moe_dispatcher));
   }
   if (!(before.cluster.node == after.cluster.node)) {
-    d.state("cluster.gpus_per_node", after.cluster.gpus_per_node);
-    d.state("cluster.network", to.at("cluster").at("network"));
+    if (after.cluster.gpus_per_node != after.cluster.node.gpus) d.state("cluster.gpus_per_node", after.cluster.gpus_per_node);
+    if (after.cluster.nodes > 1) d.state("cluster.network", to.at("cluster").at("network"));
   }
   return std::move(d.edits);
 }

@@ -67,6 +67,7 @@ void check_laws(const Json& document) {
       CHECK(e.fits == c.effect.fits);
     }
     // It helps, and breaks nothing.
+    if (c.effect.fits && now.starts) CHECK(c.effect.starts);
     if (now.fits) {
       CHECK(c.effect.fits);
       CHECK(c.effect.verdict <= std::max(now.verdict, Verdict::tight));
