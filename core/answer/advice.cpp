@@ -36,6 +36,9 @@ bool is_same(const Plan& a, const Plan& b) { return a.training == b.training && 
 // Both kinds of whole-layer recompute set one field.
 Knob family(Knob k) { return k == Knob::recompute_layers ? Knob::recompute : k == Knob::nic_rate ? Knob::nics : k; }
 
+// Between sharding within and copies across nodes, so that it stands beside those of either kind.
+bool is_hybrid(const Candidate& c) { return c.moves.front().knob == Knob::sharding && c.plan.parallel.data_sharding == DataSharding::hsdp; }
+
 // The same knobs, only to other values.
 bool turns_the_same(const Candidate& a, const Candidate& b) {
   return a.moves.size() == b.moves.size() && std::all_of(a.moves.begin(), a.moves.end(), [&](const Move& m) {
@@ -259,7 +262,7 @@ class Search {
       if (kind_of(l) != kind_of(c) || (l.moves.size() > 1) != (c.moves.size() > 1)) continue;
       if (c.moves.size() > 1 && turns_the_same(l, c)) return false;
       if (c.moves.size() > 1) ++same;
-      else same += family(l.moves.front().knob) == family(c.moves.front().knob);
+      else same += family(l.moves.front().knob) == family(c.moves.front().knob) && is_hybrid(l) == is_hybrid(c);
     }
     const Knob k = c.moves.front().knob;
     const std::size_t most = c.moves.size() > 1 || k == Knob::sharding || k == Knob::gpus || k == Knob::nodes ? 2 : 1;

@@ -28,9 +28,10 @@ std::string price_text(const Advice& advice, const Change& change, ByteUnit unit
   const auto gb = [unit](Bytes b) { return format_bytes_with_unit(b, unit); };
   std::string text;
   const auto add = [&](const std::string& cost) { text += (text.empty() ? "" : ", ") + cost; };
-  if (then.time > now.time) add(format_seconds(then.time - now.time) + " more a step" + (now.fits ? "" : " than the plan as it is would take if it fitted"));
-  if (then.need > now.need) add(gb(then.need - now.need) + " more memory of each GPU");
-  if (then.host > now.host) add(gb(then.host - now.host) + " more host memory of each node");
+  constexpr double kShows = 1e-4;  // less is not told
+  if (then.time > (1 + kShows) * now.time) add(format_seconds(then.time - now.time) + " more a step" + (now.fits ? "" : " than the plan as it is would take if it fitted"));
+  if (then.need > (1 + kShows) * now.need) add(gb(then.need - now.need) + " more memory of each GPU");
+  if (then.host > (1 + kShows) * now.host) add(gb(then.host - now.host) + " more host memory of each node");
   if (text.empty() && change.kind == ChangeKind::hardware && !change.terms.empty()) return change.terms;
   text = text.empty() ? "Costs no time or memory in this estimate." : "Costs " + text + '.';
   return change.terms.empty() ? text : change.terms + ' ' + text;

@@ -76,7 +76,8 @@ std::vector<PlanEdit> edits_between(const Plan& before, const Plan& after, const
     d.state("training.global_batch_size", t.global_batch_size);
   if (is_assumed("parallel.gradient_sync") && p.data_sharding != was.data_sharding && filling.gradient_sync(after) != p.gradient_sync)
     d.state("parallel.gradient_sync", name_of(p.gradient_sync));
-  if (is_assumed("parallel.overlap") && !(default_overlap(was, before.training) == default_overlap(p, t))) d.state("parallel.overlap", to.at("parallel").at("overlap"));
+  const Overlap filled = default_overlap(p, t);
+  if (is_assumed("parallel.overlap") && !(filled == p.overlap) && !(filled == default_overlap(was, before.training))) d.state("parallel.overlap", to.at("parallel").at("overlap"));
   if (follows_vendor_recipes(was.framework, before.training) != follows_vendor_recipes(p.framework, t)) {
     d.state("training.cuda_graphs", t.cuda_graphs);
     d.state("parallel.moe_dispatcher", name_of(p.moe_dispatcher));
