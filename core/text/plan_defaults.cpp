@@ -173,8 +173,11 @@ void fill_implementation(Plan& plan, const PlanStated& stated, const Presets& pr
 
 }  // namespace
 
-void fill_switches(Plan& plan, const Implementation& implementation) {
+void fill_switches(Plan& plan, const Implementation& any) {
   Training& t = plan.training;
+  const std::size_t id = implementation_id(t.implementation).size();
+  const std::string_view release = std::string_view(t.implementation).substr(std::min(id + 1, t.implementation.size()));
+  const Implementation implementation = variant_of(any, plan.cluster.node.gpu.architecture, release, t.kernels);
   Switches& s = t.switches = implementation.switches;
   static_assert(std::tuple_size_v<decltype(s.losses)> == kNames<Loss>.size());
   s.losses = implementation.loss;
