@@ -10,11 +10,14 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <system_error>
 
+#include "core/text/hf_config.hpp"
 #include "core/text/import_topology.hpp"
 #include "core/text/link.hpp"
 #include "core/text/read_cluster.hpp"
+#include "core/text/read_model.hpp"
 #include "core/text/reader.hpp"
 
 namespace wireplan {
@@ -55,6 +58,17 @@ Result<Json> read_document(const std::string& path) {
   Result<std::string> text = read_text(path);
   if (!text) return text.errors();
   return parse_json(text.value());
+}
+
+Result<std::string> read_start(const std::string& path, std::size_t bytes) {
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) return unreadable(path, "it is a directory");
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
+  if (!file) return unreadable(path, std::strerror(errno));
+  std::string text(bytes, '\0');
+  text.resize(std::fread(text.data(), 1, bytes, file.get()));
+  if (std::ferror(file.get())) return unreadable(path, std::strerror(errno));
+  return text;
 }
 
 Result<std::string> read_lines(const std::string& path) {
@@ -139,15 +153,47 @@ Result<Json> plan_argument(const std::string& argument, const Presets& presets) 
                value_text(Json(argument)) + " is neither a file nor a scenario" + did_you_mean(presets.nearest("scenarios", argument))};
 }
 
+namespace {
+
+// "model=config.json" is the model of that file, with the fields that edits of it state; nothing where the value names no file.
+Result<std::optional<Json>> model_in_file(const std::string& value, const std::vector<std::string>& edits, const Presets& presets) {
+  const bool is_named_as_file = value == "-" || value.ends_with(".json") || value.find('/') != std::string::npos;
+  if (!presets.text("models", value).empty() || value.starts_with('{') || !(is_named_as_file || file_exists(value))) return std::optional<Json>();
+  Result<std::string> text = read_text(value);
+  if (!text) return text.errors();
+  ConfigHints hints;
+  for (const std::string& edit : edits)
+    if (edit.starts_with("model.") && edit.find('=') != std::string::npos) hints.fields.emplace_back(edit.substr(0, edit.find('=')), edit.substr(edit.find('=') + 1));
+  Result<ImportedModel> found = import_config(text.value(), presets, hints);
+  if (!found) return in_file(value, found.errors(), true);
+  for (const Note& n : found.value().notes)
+    if (n.severity == Severity::warning) std::fprintf(stderr, "wireplan: %s: %s\n", value.c_str(), n.text.c_str());
+  return std::optional<Json>(found.value().presets.empty() ? write_model(found.value().model) : Json(found.value().presets.front()));
+}
+
+}  // namespace
+
 Result<Json> plan_with_edits(const std::string& argument, const std::vector<std::string>& edits, const Presets& presets) {
   Result<Json> plan = plan_argument(argument, presets);
   if (!plan || edits.empty()) return plan;
   Json list = Json::array();
+  bool is_imported = false;
   for (const std::string& edit : edits) {
     const std::size_t sign = edit.find('=');
     if (sign == std::string::npos || sign == 0)
       return Error{"--set", value_text(Json(edit)), "path=value", "--set takes path=value, not " + value_text(Json(edit))};
-    list.push_back(Json::array({edit.substr(0, sign), edit.substr(sign + 1)}));
+    const std::string path = edit.substr(0, sign), value = edit.substr(sign + 1);
+    if (is_imported && path.starts_with("model.")) continue;  // read with the file
+    if (path == "model") {
+      Result<std::optional<Json>> model = model_in_file(value, edits, presets);
+      if (!model) return model.errors();
+      is_imported = model.value().has_value();
+      if (is_imported) {
+        list.push_back(Json::array({path, std::move(*model.value())}));
+        continue;
+      }
+    }
+    list.push_back(Json::array({path, value}));
   }
   return Json{{"plan", std::move(plan.value())}, {"set", std::move(list)}};
 }

@@ -16,6 +16,9 @@ Result<Json> read_document(const std::string& path);
 // The text of a file of lines, or of standard input for "-"; at most 256 MB.
 Result<std::string> read_lines(const std::string& path);
 
+// The first `bytes` of a file, fewer where it ends before.
+Result<std::string> read_start(const std::string& path, std::size_t bytes);
+
 // Writes the text beside its place and moves it there, so that nobody ever reads half of it and what was there stays when this fails (disk
 // full, no rights). A link stays and leads to the new text, rights stay; what is no plain file (/dev/stdout, a pipe) is written to. Errors name `option`.
 Errors write_file(const std::string& option, const std::string& path, const std::string& text);

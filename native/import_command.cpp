@@ -1,19 +1,24 @@
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
+#include <optional>
 #include <string>
 
+#include "core/text/hf_config.hpp"
+#include "core/text/hf_weights.hpp"
 #include "core/text/import_nccl_log.hpp"
 #include "core/text/plan_json.hpp"
 #include "core/text/read_profile.hpp"
 #include "core/text/read_run.hpp"
 #include "core/text/reader.hpp"
 #include "core/text/render_measurements.hpp"
+#include "core/text/render_model.hpp"
 #include "core/text/stated_cluster.hpp"
 #include "native/files.hpp"
 #include "native/measurements.hpp"
 #include "native/output.hpp"
 #include "native/topology_nccl.hpp"
+#include "native/weights.hpp"
 
 namespace wireplan {
 namespace {
@@ -27,9 +32,6 @@ Error not_imported(const std::string& path, const std::string& text) {
   if (holds("<system") || (holds("GPU0") && holds("GPU1"))) {
     what = " is a topology";
     nearest = "wireplan topology import FILE";
-  } else if (holds("\"model_type\"") || holds("\"architectures\"")) {
-    what = " is a model's configuration, which is not read yet";
-    nearest = "a model by its id (wireplan presets models)";
   } else if (holds("wireplan.profile/1")) {
     what = " is a document of this program already";
     nearest = "wireplan validate FILE --cluster NODE";
@@ -60,6 +62,28 @@ int import_log(const Options& options, const std::string& text, const Presets& p
   return print(options.json ? dump_json(write_nccl_log(log.value(), &comparison)) : render_nccl_log(log.value(), &comparison), kDone);
 }
 
+int import_model(const Options& options, const std::string& text, const Presets& presets) {
+  ConfigHints hints{options.model_type, {}};
+  for (const std::string& edit : options.edits) {
+    const std::size_t sign = edit.find('=');
+    if (sign == std::string::npos || sign == 0) return print_errors({Error{"--set", value_text(Json(edit)), "path=value", "--set takes path=value, not " + value_text(Json(edit))}}, options.json);
+    hints.fields.emplace_back(edit.substr(0, sign), edit.substr(sign + 1));
+  }
+  Result<ImportedModel> found = import_config(text, presets, hints);
+  if (!found) return print_errors(in_file(options.files.front(), found.errors()), options.json);
+  std::optional<WeightsCheck> weights;
+  if (!options.weights.empty()) {
+    Result<StoredWeights> stored = read_weights(options.weights);
+    if (!stored) return print_errors(in_file(options.weights, stored.errors(), true), options.json);
+    weights = check_weights(found.value().model, stored.value(), found.value().stored_dtype, found.value().is_quantised);
+  }
+  const ExitStatus status = weights && !weights->agrees ? kAnswerIsNo : kDone;
+  if (!options.json) return print(render_imported_model(found.value(), weights ? &*weights : nullptr, options.format), status);
+  Json document = write_imported_model(found.value());
+  if (weights) put(document, "weights", write_weights_check(*weights));
+  return print(dump_json(document), status);
+}
+
 bool holds_run(const std::string& text) {
   const std::size_t start = text.find_first_not_of(" \t\r\n");
   if (start == std::string::npos || text[start] != '{') return false;
@@ -88,21 +112,26 @@ int run_import(const Options& options, const Presets& presets) {
   const bool is_tests = options.import_as.empty() ? looks_like_nccl_tests(text.value()) || holds_run(text.value()) : options.import_as == "nccl-tests";
   if (is_tests) return import_tests(options, text.value());
   if (options.import_as == "nccl" || looks_like_nccl_log(text.value())) return import_log(options, text.value(), presets);
+  if (options.import_as == "config" || looks_like_config(text.value())) return import_model(options, text.value(), presets);
   if (text.value().find("\"wireplan.") != std::string::npos)
     if (const Result<Json> json = parse_json(text.value()); !json) return print_errors(in_file(options.files.front(), json.errors()), options.json);
   return print_errors({not_imported(options.files.front(), text.value())}, options.json);
 }
 
 void define_import(CLI::App& app, Options& options) {
-  CLI::App* import = app.add_subcommand("import", "read logs of nccl-tests and of NCCL, and runs of measure");
-  import->add_option("FILE", options.files, "the log, or - for standard input")->required()->expected(1)->type_name("");
+  CLI::App* import = app.add_subcommand("import", "read a model's config.json, logs of nccl-tests and of NCCL, and runs of measure");
+  import->add_option("FILE", options.files, "the file, or - for standard input")->required()->expected(1)->type_name("");
   import->add_option("--op", options.op, "what a table measured that does not say so, e.g. all_gather")->type_name("OP")->check(CLI::IsMember(std::vector<std::string>(kNames<Collective>.begin(), kNames<Collective>.end())));
-  import->add_option("--as", options.import_as, "what the text is read as, where it holds both")->type_name("KIND")->check(CLI::IsMember({"nccl-tests", "nccl"}));
+  import->add_option("--as", options.import_as, "what the text is read as, where it holds both")->type_name("KIND")->check(CLI::IsMember({"nccl-tests", "nccl", "config"}));
   import->add_option("--cluster", options.cluster, "with a log of NCCL: the machine to compare with; a node's id, a file, or an NCCL topology file (*.xml)")->type_name("CLUSTER");
-  auto* json = import->add_flag("--json", options.json, "print the JSON document: wireplan.profile/1 or wireplan.nccl/1");
+  import->add_option("--weights", options.weights, "with a config.json: its weights, to compare the count with; a .safetensors file, an index, or their folder")->type_name("FILE|DIR");
+  import->add_option("--model-type", options.model_type, "with a config.json: read it as this model_type")->type_name("TYPE");
+  import->add_option("--set", options.edits, "with a config.json: state a field it does not, e.g. model.mlp=swiglu; may be repeated")->type_name("PATH=VALUE")->expected(1)->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  auto* json = import->add_flag("--json", options.json, "print the JSON document: wireplan.model/1, wireplan.profile/1 or wireplan.nccl/1");
   import->add_flag_callback("--markdown", [&options] { options.format = RenderFormat::markdown; }, "print Markdown")->excludes(json);
   import->add_option("--presets", options.presets_folder, "folder with presets of your own: DIR/<kind>/<id>.json")->type_name("DIR");
   import->footer("Examples:\n"
+                 "  wireplan import config.json --weights model.safetensors.index.json\n"
                  "  wireplan import all_reduce.txt --json > profile.json\n"
                  "  mpirun -np 8 all_gather_perf -b 8 -e 8G -f 2 | wireplan import -\n"
                  "  NCCL_DEBUG=INFO python train.py 2>&1 | wireplan import - --cluster dgx-a100-80gb");

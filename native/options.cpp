@@ -45,6 +45,10 @@ void add_plan_options(CLI::App& command, Options& options) {
       ->expected(1)
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  // Before every --set, which may change fields of it.
+  command.add_option_function<std::string>(
+             "--model", [&options](const std::string& model) { options.edits.insert(options.edits.begin(), "model=" + model); }, "the model: an id (wireplan presets models), or a model's config.json")
+      ->type_name("ID|FILE");
   command.add_option_function<std::string>(
              "--unit", [&options](const std::string& unit) { options.unit = value_named<ByteUnit>(unit); }, "unit of memory in text (default GiB)")
       ->type_name("UNIT")

@@ -87,6 +87,7 @@ struct Options {
   std::string import_file, import_gpu, import_network;  // of topology import, the latter two also of topology detect
   std::vector<std::string> files;               // FILE… of import and validate
   std::string op, import_as;                    // --op, --as
+  std::string weights, model_type;              // of import with a config.json
   double tolerance = 0;                         // 0: the band of the prediction
   std::string out_folder;
   bool measure = false;

@@ -32,6 +32,8 @@ extern "C" {
      import_nccl_log    {"text", "cluster" or "xml"?} -> what NCCL chose by its own log (wireplan.nccl/1), with findings
      search       {"plan":STATED, "objective":"throughput|memory|gpus|cost", "gpus":1024, "cluster":CLUSTER, "vary":["tensor",...], "fix":[["parallel.tensor",8],...],
                   "top":10, "verdict":"tight|may-not-fit", "unit":"GB|GiB", "points":true} -> the best layouts (wireplan.search/1); all but the plan may be left out
+     import_config    {"text":"<config.json>", "weights"?:"<header of .safetensors, or its index>", "model_type"?, "set"?:[["model.mlp", "swiglu"]]}
+                      -> the model of a plan (wireplan.model/1): each field with its key, the count, equal presets, stored weights beside it
    The caller frees the result with wireplan_free. */
 char* wireplan_call(const char* command, const char* json);
 void wireplan_free(char* text);

@@ -46,6 +46,7 @@ std::vector<Kind> kinds() {
            {{"gpu", "gpu", "GPU"}, {"gpus", "gpus", "GPUs", Shown::count}, {"wiring", "wiring.kind", "wiring"}, {"network", "network", "network"}}},
           {"networks", "fabrics between nodes", {{"latency_s", "latency_s", "latency, s"}, {"gpudirect", "gpudirect", "GPUDirect"}}},
           {"implementations", "code bases that train, by release", {{"frameworks", "frameworks", "frameworks"}, {"kernels", "kernels", "kernels"}}},
+          {"architectures", "how a model's config.json is read, by model_type", {{"like", "like", "as"}}},
           {"clusters", "whole clusters", {}},
           {"measurements", "constants the estimates rest on, with their data sets", {{"date", "date", "date"}}}};
 }

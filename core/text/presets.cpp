@@ -356,7 +356,7 @@ Errors Presets::check_all() const {
   append_errors(errors, constants());
   for (const std::string_view id : ids("nccl")) append_errors(errors, nccl_release(id));
   // Documents that other parts of the product read: here only that they are JSON.
-  for (const std::string_view kind : {"measurements", "languages", "references"})
+  for (const std::string_view kind : {"measurements", "languages", "references", "architectures"})
     for (const std::string_view id : ids(kind)) append_errors(errors, loaded_text(*this, kind, id));
   return errors;
 }

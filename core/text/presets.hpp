@@ -44,7 +44,7 @@ struct Implementation {
 // The implementation on one architecture, release ("" unless the plan names one) and kind of kernels.
 Implementation variant_of(Implementation implementation, std::string_view architecture, std::string_view release, Kernels kernels);
 
-// Lookup by kind ("models", "gpus", "nodes", "networks", "clusters", "scenarios", "implementations", "measurements") and id.
+// Lookup by kind ("models", "gpus", "nodes", "networks", "clusters", "scenarios", "implementations", "architectures", "measurements") and id.
 class Presets {
  public:
   Presets();  // the embedded ones

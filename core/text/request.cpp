@@ -431,10 +431,6 @@ Error not_built_yet(std::string_view command) {
 }
 
 Result<Json> answer(std::string_view command, const Json& request, const Presets& presets) {
-  constexpr std::array<std::string_view, 1> later = {"import_config"};
-  for (std::string_view name : later)
-    if (command == name) return not_built_yet(command);
-
   const bool is_plan = command == "estimate" || command == "format_link";  // their request may be the plan itself
   if (!is_plan && !request.is_object()) return wrong("", request, "an object");
   if (command == "presets") return answer_presets(request, presets);
@@ -446,9 +442,10 @@ Result<Json> answer(std::string_view command, const Json& request, const Presets
   if (command == "import_nccl_tests") return answer_import_nccl_tests(request);
   if (command == "import_nccl_log") return answer_import_nccl_log(request, presets);
   if (command == "search") return answer_search(request, presets);
+  if (command == "import_config") return answer_import_config(request, presets);
   if (command == "import_topology") return answer_import_topology(request, presets);
 
-  constexpr std::string_view names = "estimate | explain | compare | placement | fit | render | collectives | topology | nccl | presets | parse_link | format_link | import_topology | import_nccl_tests | import_nccl_log | search";
+  constexpr std::string_view names = "estimate | explain | compare | placement | fit | render | collectives | topology | nccl | presets | parse_link | format_link | import_topology | import_nccl_tests | import_nccl_log | import_config | search";
   const bool needs_constants = command == "estimate" || command == "explain" || command == "compare" || command == "placement" || command == "fit" || command == "render";
   if (!needs_constants)
     return Error{"", value_text(Json(command)), std::string(names), "there is no command " + value_text(Json(command)) + "; the commands are " + std::string(names)};
