@@ -62,6 +62,12 @@ Errors adopt_cluster(AppState& state, Adopted& adopted, Json cluster) {
   return take_document(state, std::move(document));
 }
 
+Errors adopt_model(AppState& state, Json model) {
+  Json document = base_of(state);
+  document["model"] = std::move(model);
+  return take_document(state, std::move(document));
+}
+
 Errors adopt_profile(AppState& state, const Json& json) {
   Result<Profile> read = read_profile(json, "profile");
   if (!read) return read.errors();
@@ -112,6 +118,7 @@ Adopted adopt(AppState& state, std::string_view kind, std::string_view json) {
   const std::size_t moment = state.moment;
   const Json before = state.document;
   adopted.errors = kind == "cluster"   ? adopt_cluster(state, adopted, std::move(read.value()))
+                   : kind == "model"   ? adopt_model(state, std::move(read.value()))
                    : kind == "profile" ? adopt_profile(state, read.value())
                    : kind == "edits"   ? adopt_edits(state, read.value())
                                        : take_document(state, std::move(read.value()));

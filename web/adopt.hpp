@@ -19,7 +19,8 @@ struct Adopted {
 };
 
 // kind: "cluster": takes the place of the plan's node, which is used whole; sizes of the layout follow where they must.
-// "profile": measurements of the plan's cluster; of what was measured before, other curves stay. "plan": all of it.
+// "profile": measurements of the plan's cluster; of what was measured before, other curves stay. "model": an id or a model
+// object, the rest of the plan as it is. "plan": all of it.
 Adopted adopt(AppState& state, std::string_view kind, std::string_view json);
 
 }  // namespace wireplan

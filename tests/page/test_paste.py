@@ -74,7 +74,8 @@ def test_the_gpu_that_was_guessed_can_be_chosen(wide):
         ("hello", ""),
         ("", "nothing to read"),
         (MATRIX[:200], ""),
-        ('{"model_type": "llama", "hidden_size": 4096}', "config.json"),
+        ('{"model_type": "bert", "hidden_size": 768}', "encoder"),
+        ('{"model_type": "llama", "hidden_size": -1}', "hidden_size"),
         ('{"node": ', ""),
         ('{"schema": "wireplan.cluster/1", "node": "no-such-node"}', "no-such-node"),
         ("<system><!ENTITY a 'b'></system>", ""),
@@ -110,6 +111,25 @@ def test_a_dropped_log_becomes_the_basis(visit):
     page.picture("curves-measured")
     page.page.locator("[data-do=undo]").first.click()
     page.until("""!document.querySelector('#results [data-path="collectives.basis"]').textContent.includes('your measurements')""")
+
+
+def test_a_dropped_configuration_is_the_plan_s_model(visit):
+    page = visit("#v=1&m=mistral-7b-v0.1&c=dgx-a100-80gb&ds=fsdp", height=2700)
+    page.settle()
+    before = page.answer()
+    config = json.loads((DATA / "configs/llama-3-8b.json").read_text())["config"]
+    drop(page, ("config.json", json.dumps(config)))
+    said = page.page.locator("#paste-said").inner_text()
+    assert "now the plan's model" in said and "8,030,261,248 parameters, the same as llama-3-8b" in said and "mlp_bias" in said
+    assert page.page.locator("#paste-wrong").inner_text() == ""
+    page.picture("paste-config")
+    page.page.locator("#paste").get_by_role("button", name="Undo").click()
+    page.until(f"document.querySelector('#answer').innerText === {json.dumps(before)}")
+    # One that is no preset is a model of its own, with what is not counted said.
+    read(page, json.dumps(config | {"num_hidden_layers": 30, "moe_gating": 3}))
+    assert "moe_gating = 3 is not read" in page.page.locator("#paste-said").inner_text()
+    page.page.get_by_role("button", name="Done").click()
+    page.until(f"document.querySelector('#answer').innerText !== {json.dumps(before)}")
 
 
 @pytest.mark.parametrize("kind", ["run", "report"])

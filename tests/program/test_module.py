@@ -128,7 +128,7 @@ def test_errors_are_those_of_the_program(wireplan):
 
 def test_exports_and_what_is_not_built(wireplan):
     exports, version, early, *later = call(
-        ["exports"], ["version"], ["early"], ["search", "story"], ["importConfig", "{}"])
+        ["exports"], ["version"], ["early"], ["search", "story"])
     assert set(exports) == EXPORTS
     assert version == wireplan("--version").out.split()[1]
     assert "ready" in early["errors"][0]["text"]
@@ -142,6 +142,18 @@ def test_logs_of_nccl_tests():
     assert hinted["profile"]["collectives"][0]["points"] == [[1048576, 5e-05]] and hinted["profile"]["collectives"][0]["ranks"] == 4
     assert unnamed["errors"][0]["path"] == "op" and wrong["errors"][0]["path"] == "op"
     assert set(named) == {"profile", "gpus", "notes"} and named["profile"]["collectives"] == [hinted["profile"]["collectives"][0] | {"launch": None}]
+
+
+def test_a_configuration_is_the_program_s(wireplan):
+    config = json.dumps(json.loads((ROOT / "tests/data/configs/qwen3-30b-a3b.json").read_text())["config"])
+    unknown = config.replace('"qwen3_moe"', '"my_moe"')
+    plain, weighed, hinted, wrong = call(
+        ["importConfig", config], ["importConfig", config, {"weights": '{"metadata": {"total_size": 61064245248}, "weight_map": {}}'}],
+        ["importConfig", unknown, {"model_type": "qwen3_moe", "set": [["model.num_layers", 24]]}], ["importConfig", "{}"])
+    assert plain == wireplan.json("import", "-", text=config) and plain["presets"] == ["qwen3-30b-a3b"]
+    assert weighed["weights"]["agrees"] and weighed["weights"]["stored"] == 30532122624
+    assert hinted["model"]["num_layers"] == 24 and hinted["nearest"] is None
+    assert wrong["errors"][0]["path"] == "model_type"
 
 
 def test_the_types_name_the_same_functions():

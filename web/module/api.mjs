@@ -139,6 +139,13 @@ export const importTopology = (text, { gpu, network } = {}) => call("import_topo
  */
 export const importNcclTests = (text, { op } = {}) => call("import_nccl_tests", { text, op });
 
+/**
+ * A model's config.json as the model of a plan: {model, parameters, presets, fields, notes, …}; `presets` are the ids that are the same model.
+ * {weights}: the header of a .safetensors file or its index, to compare the count with; {model_type, set: [["model.mlp", "swiglu"]]} state what the text
+ * does not say.
+ */
+export const importConfig = (text, { weights, model_type, set } = {}) => call("import_config", { text, weights, model_type, set });
+
 // Lets everything else that waits have its turn.
 const pause = () =>
   new Promise((go) => {
@@ -186,6 +193,3 @@ export async function search(plan, options = {}, onProgress, signal) {
     core._wireplan_search_close(handle);
   }
 }
-
-/** Not built yet. */
-export const importConfig = (text) => call("import_config", { text });

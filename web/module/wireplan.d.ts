@@ -570,6 +570,42 @@ export interface Profile {
 /** A log of nccl-tests, text or the file of -J, a run of `wireplan measure` or a report of `wireplan validate`; `op` for tables that do not say what they measured. */
 export function importNcclTests(text: string, hints?: { op?: string }): { profile: Profile; gpus: string[]; notes: Note[] } | Errors;
 
+/** A model read from its config.json (wireplan.model/1). */
+export interface ImportedModel {
+  schema: "wireplan.model/1";
+  /** The `model` of a plan. */
+  model: Record<string, unknown>;
+  model_type: string;
+  architecture: string;
+  /** Where the defaults stand. */
+  source: string;
+  parameters: number;
+  active_parameters: number;
+  /** Ids of presets that are this model, field by field. */
+  presets: string[];
+  /** The preset that differs in the fewest fields, where none is equal. */
+  nearest: { id: string; differences: { path: string; here: unknown; preset: unknown }[] } | null;
+  stored_dtype: string | null;
+  /** `from`: the key or keys of the file; "constant" is the same in every model of the architecture. */
+  fields: { path: string; value: unknown; origin: "key" | "default" | "constant" | "given"; from: string }[];
+  notes: Note[];
+  weights?: {
+    agrees: boolean;
+    by_tensor: boolean;
+    counted: number;
+    stored: number;
+    parts: { part: string; counted: number; stored: number }[];
+    left_out: { what: string; elements: number; tensors: number; example: string }[];
+    notes: string[];
+  };
+}
+
+/** A model's config.json; weights: the header of a .safetensors file or its index; set: what the text does not say. */
+export function importConfig(
+  text: string,
+  hints?: { weights?: string; model_type?: string; set?: [path: string, value: unknown][] },
+): ImportedModel | Errors;
+
 /** What a search may vary. */
 export type Vary =
   | "data_sharding" | "tensor" | "pipeline" | "context" | "expert" | "pipeline_schedule" | "micro_batch_size" | "recompute"
@@ -655,6 +691,3 @@ export interface SearchProgress {
 
 /** The best layouts; works in slices of some 12 ms. A signal that aborts ends it with what is known. */
 export function search(plan: Stated, options?: SearchOptions, onProgress?: (known: SearchProgress) => void, signal?: AbortSignal): Promise<SearchAnswer | Errors>;
-
-/** Not built yet: the answer is an error that says so. */
-export function importConfig(text: string): Errors;

@@ -1,4 +1,4 @@
-// A machine's own outputs, pasted or dropped: its wiring, its measurements, a cluster or a whole plan. Loaded when first asked for,
+// A machine's own outputs, pasted or dropped: its wiring, its measurements, a model's config.json, a cluster or a whole plan. Loaded when first asked for,
 // with the module that reads them; nothing of it travels before.
 import { announce, element } from "./dom.mjs";
 import { text as ofCanvas, word } from "./words.mjs";
@@ -45,7 +45,6 @@ export async function take(app, text, gpu) {
   if (text.length > LARGEST) return failed(word("paste.large", "This is too long: at most 4 MB are read."));
   const kind = kindOf(text);
   const later = {
-    config: word("paste.config", "This is a model's config.json. It is not read yet: choose the model by its name."),
     "nccl-log": word("paste.nccl_log", "This is a log of NCCL itself. The page does not read it yet; the program does: wireplan import FILE."),
     other: word("paste.other", "This is a document of Wireplan, but neither a plan nor a cluster nor a profile."),
   }[kind];
@@ -62,6 +61,15 @@ export async function take(app, text, gpu) {
     if (found.gpus.length) notes.unshift(`${word("paste.measured_on", "Measured on")} ${found.gpus.join(", ")}.`);
     return { kind: "profile", notes, ...app.adopt("profile", JSON.stringify(found.profile)) };
   }
+  if (kind === "config") {
+    const found = reader.importConfig(text);
+    if (found.errors) return found;
+    const preset = found.presets[0];
+    const notes = [`${found.model.name}, ${found.architecture}: ${found.parameters.toLocaleString("en-US")} ${word("paste.parameters", "parameters")}${preset ? `, ${word("paste.same_as", "the same as")} ${preset}` : ""}.`];
+    notes.push(...found.notes.map((note) => note.text));
+    const assumed = found.fields.filter(({ origin, value }) => origin === "default" && value !== null).map(({ path, value, from }) => ({ path, why: `${value}: ${word("paste.default", "the default of")} ${from}` }));
+    return { kind: "model", assumed, notes, ...app.adopt("model", JSON.stringify(preset ?? found.model)) };
+  }
   const cluster = reader.importTopology(text, gpu ? { gpu } : {});
   if (cluster.errors) return cluster;
   const { assumed = [], ...stated } = cluster;
@@ -75,6 +83,7 @@ export async function take(app, text, gpu) {
 const DONE = {
   topology: () => word("paste.done.topology", "This machine is now the plan's cluster."),
   cluster: () => word("paste.done.cluster", "This is now the plan's cluster."),
+  model: () => word("paste.done.model", "This is now the plan's model."),
   profile: () => word("paste.done.profile", "Your measurements now decide what they cover."),
   plan: () => word("paste.done.plan", "This is now the plan."),
   link: () => word("paste.done.plan", "This is now the plan."),
@@ -101,7 +110,7 @@ function make(app) {
   };
   const showWords = () => {
     title.textContent = word("paste.title", "Your machine, your measurements");
-    how.textContent = word("paste.how", "Paste the output of nvidia-smi topo -m (with nvidia-smi -L and topo -p2p r beside it, if you have them), an NCCL topology XML, a log of nccl-tests, or a cluster, profile, run or plan as JSON. Or drop a file anywhere on the page. It is read in this tab.");
+    how.textContent = word("paste.how", "Paste the output of nvidia-smi topo -m (with nvidia-smi -L and topo -p2p r beside it, if you have them), an NCCL topology XML, a log of nccl-tests, a model's config.json, or a cluster, profile, run or plan as JSON. Or drop a file anywhere on the page. It is read in this tab.");
     label.textContent = word("paste.text", "Text");
     undo.textContent = word("undo", "Undo");
     read.textContent = word("paste.read", "Read it");

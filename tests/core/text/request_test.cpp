@@ -93,11 +93,10 @@ TEST_CASE("requests that are refused", "[request]") {
   CHECK(refused("search", R"({"plan":"story","top":0})") == "top");
   CHECK(refused("search", R"({"plan":"story","vary":["tensors"]})") == "vary.0");
   CHECK(refused("estimat", R"({})").empty());
-  for (const char* later : {"import_config"}) {
-    Result<Json> document = answer(later, Json::object(), presets);
-    REQUIRE_FALSE(document);
-    CHECK(document.errors()[0].text.find("not built yet") != std::string::npos);
-  }
+  CHECK(refused("import_config", R"({})") == "text");
+  CHECK(refused("import_config", R"({"text":"{}"})") == "model_type");
+  CHECK(refused("import_config", R"({"text":"{\"model_type\":\"llama\"}","set":[["model.hidden_size"]]})") == "set");
+  CHECK(refused("import_config", R"({"text":"{\"model_type\":\"llama\"}","sets":[]})") == "sets");
 }
 
 TEST_CASE("errors of one of many plans say which", "[request]") {
