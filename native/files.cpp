@@ -155,13 +155,21 @@ Result<Json> plan_argument(const std::string& argument, const Presets& presets) 
 
 namespace {
 
-// "model=config.json" is the model of that file, with the fields that edits of it state; nothing where the value names no file.
-Result<std::optional<Json>> model_in_file(const std::string& value, const std::vector<std::string>& edits, const Presets& presets) {
+// "model=config.json" is the model of that file, a configuration with the fields that edits of it state; nothing where the value names no file.
+Result<std::optional<Json>> model_in_file(const std::string& value, const std::vector<std::string>& edits, const Presets& presets, bool& is_configuration) {
   const bool is_named_as_file = value == "-" || value.ends_with(".json") || value.find('/') != std::string::npos;
   if (!presets.text("models", value).empty() || value.starts_with('{') || !(is_named_as_file || file_exists(value))) return std::optional<Json>();
   Result<std::string> text = read_text(value);
   if (!text) return text.errors();
+  if (!looks_like_config(text.value())) {  // what import printed, or a model as plans state it
+    Result<Json> document = parse_json(text.value());
+    if (!document) return in_file(value, document.errors(), true);
+    const Json& stated = document.value();
+    if (stated.is_object() && stated.contains("schema") && stated.at("schema") == "wireplan.model/1" && stated.contains("model")) return std::optional<Json>(stated.at("model"));
+    if (stated.is_object() && (stated.contains("num_layers") || stated.contains("kind"))) return std::optional<Json>(stated);
+  }
   ConfigHints hints;
+  is_configuration = true;
   for (const std::string& edit : edits)
     if (edit.starts_with("model.") && edit.find('=') != std::string::npos) hints.fields.emplace_back(edit.substr(0, edit.find('=')), edit.substr(edit.find('=') + 1));
   Result<ImportedModel> found = import_config(text.value(), presets, hints);
@@ -185,10 +193,10 @@ Result<Json> plan_with_edits(const std::string& argument, const std::vector<std:
     const std::string path = edit.substr(0, sign), value = edit.substr(sign + 1);
     if (is_imported && path.starts_with("model.")) continue;  // read with the file
     if (path == "model") {
-      Result<std::optional<Json>> model = model_in_file(value, edits, presets);
+      is_imported = false;
+      Result<std::optional<Json>> model = model_in_file(value, edits, presets, is_imported);
       if (!model) return model.errors();
-      is_imported = model.value().has_value();
-      if (is_imported) {
+      if (model.value()) {
         list.push_back(Json::array({path, std::move(*model.value())}));
         continue;
       }

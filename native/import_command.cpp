@@ -27,7 +27,7 @@ namespace {
 Error not_imported(const std::string& path, const std::string& text) {
   const std::string given = value_text(Json(path));
   const auto holds = [&](const char* part) { return text.find(part) != std::string::npos; };
-  std::string nearest = "a log of nccl-tests, or one written with NCCL_DEBUG=INFO";
+  std::string nearest = "a log of nccl-tests, one written with NCCL_DEBUG=INFO, or a model's config.json";
   std::string what = " is neither a log of nccl-tests nor one of NCCL";
   if (holds("<system") || (holds("GPU0") && holds("GPU1"))) {
     what = " is a topology";

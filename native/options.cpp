@@ -47,7 +47,7 @@ void add_plan_options(CLI::App& command, Options& options) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   // Before every --set, which may change fields of it.
   command.add_option_function<std::string>(
-             "--model", [&options](const std::string& model) { options.edits.insert(options.edits.begin(), "model=" + model); }, "the model: an id (wireplan presets models), or a model's config.json")
+             "--model", [&options](const std::string& model) { options.edits.insert(options.edits.begin(), "model=" + model); }, "the model: an id (wireplan presets models), a config.json, or what import --json printed of one")
       ->type_name("ID|FILE");
   command.add_option_function<std::string>(
              "--unit", [&options](const std::string& unit) { options.unit = value_named<ByteUnit>(unit); }, "unit of memory in text (default GiB)")

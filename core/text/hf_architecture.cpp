@@ -110,6 +110,9 @@ void add_keys(const Json& e, std::vector<std::string_view>& keys) {
     for (const Json& one : e) add_keys(one, keys);
 }
 
+// The key an operation has just read; "" where the value is no key's, as a default is not.
+std::string key_of(const ReadValue& read) { return read.keys.empty() ? "" : read.keys.back(); }
+
 }  // namespace
 
 Result<Architecture> architecture_of(std::string_view model_type, const Presets& presets) {
@@ -174,34 +177,36 @@ Json ConfigReader::operation(const Json& e, ReadValue& into, int depth) {
   if (e.contains("not")) return !is_true(at("not"));
   if (e.contains("of")) {
     const Json name = at("of");
+    const std::string last_key = key_of(into);
     if (name.is_null()) return nullptr;
     if (name.is_string()) {
       const std::string& text = name.get_ref<const std::string&>();
       if (text != "of" && e.contains(text)) return of(e.at(text));
     }
     if (!name.is_string() || !e.contains("*")) {
-      const std::string key = into.keys.empty() ? "" : into.keys.back();
-      errors.push_back({path(key), value_text(name), "a name", path(key) + " must be a name, not " + value_text(name)});
+      errors.push_back({path(last_key), value_text(name), "a name", path(last_key) + " must be a name, not " + value_text(name)});
       return nullptr;
     }
     const Json taken = of(e.at("*"));
-    notes.push_back({Severity::warning, path(into.keys.empty() ? "" : into.keys.back()), value_text(name) + " is taken as " + value_text(taken) + ": as many parameters, other traffic and memory"});
+    notes.push_back({Severity::warning, path(last_key), value_text(name) + " is taken as " + value_text(taken) + ": as many parameters, other traffic and memory"});
     return taken;
   }
   if (e.contains("leading")) {
     const Json list = at("leading");
+    const std::string last_key = key_of(into);
     if (list.is_null()) return 0;
     if (!list.is_array()) {
-      errors.push_back({path(into.keys.empty() ? "" : into.keys.back()), value_text(list), "a list of layers", "the layers without experts must be a list, not " + value_text(list)});
+      errors.push_back({path(last_key), value_text(list), "a list of layers", "the layers without experts must be a list, not " + value_text(list)});
       return nullptr;
     }
     bool leads = true;
     for (std::size_t i = 0; i < list.size(); ++i) leads = leads && list[i].is_number() && list[i].get<double>() == static_cast<double>(i);
-    if (!leads) notes.push_back({Severity::warning, path(into.keys.back()), value_text(list) + " are not the first layers; a plan has as many dense layers, but at the beginning"});
+    if (!leads) notes.push_back({Severity::warning, path(last_key), value_text(list) + " are not the first layers; a plan has as many dense layers, but at the beginning"});
     return static_cast<double>(list.size());
   }
   if (e.contains("period")) {
     const Json list = at("period"), wanted = at("is");
+    const std::string last_key = key_of(into);
     if (list.is_number() || list.is_null()) return list;
     std::size_t size = list.size(), found = 0, first = 0;
     const std::string letters = list.is_string() ? list.get<std::string>() : std::string();  // "LLLG"
@@ -214,7 +219,7 @@ Json ConfigReader::operation(const Json& e, ReadValue& into, int depth) {
     for (std::size_t i = 0; i < size; ++i) repeats = repeats && is_it(i) == ((i + 1) % first == 0);
     if (repeats) return static_cast<double>(first);
     const std::size_t about = (size + found / 2) / found;
-    notes.push_back({Severity::warning, path(into.keys.empty() ? "" : into.keys.back()),
+    notes.push_back({Severity::warning, path(last_key),
                      "layers that attend globally do not follow evenly; a plan has every " + format_exact(static_cast<double>(about)) + (about == 1 ? "st" : "th") + " of them attend so"});
     return static_cast<double>(about);
   }

@@ -66,6 +66,12 @@ def test_a_plan_takes_its_model_from_the_file(wireplan, llama):
     assert wireplan.json("estimate", "--model", llama, "story") == by_id
     assert wireplan.json("estimate", "story", "--set", f"model={llama}") == by_id
     assert wireplan.json("estimate", "story", "--model", "llama-3-8b") == by_id
+    # What import prints, and the object alone, are models too.
+    printed = llama.parent / "model.json"
+    for text in (json.dumps(wireplan.json("import", llama)), json.dumps(wireplan.json("import", llama)["model"])):
+        printed.write_text(text)
+        assert wireplan.json("estimate", "story", "--model", printed)["memory"] == by_id["memory"]
+        assert wireplan.json("estimate", "story", "--model", printed, "--set", "model.num_layers=16")["plan"]["model"]["num_layers"] == 16
     changed = wireplan.json("estimate", "story", "--set", "model.num_layers=16", "--model", llama)
     assert changed["plan"]["model"]["num_layers"] == 16 and changed["model"]["parameters"] < by_id["model"]["parameters"]
     assert wireplan.json("compare", "story", "story", "--model", llama)["estimates"][1]["model"] == by_id["model"]

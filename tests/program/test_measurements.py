@@ -55,7 +55,7 @@ def test_one_log_is_held_against_one_machine(wireplan):
 
 @pytest.mark.parametrize(
     "text, part",
-    [("GPU0 GPU1\nGPU0 X NV4\n", "wireplan topology import"), ("<system version='1'>", "wireplan topology import"), ('{"model_type": "llama"}', "configuration"), ("hello", "neither a log"), ("", "neither a log"), ("\0\xff" * 100, "neither a log")],
+    [("GPU0 GPU1\nGPU0 X NV4\n", "wireplan topology import"), ("<system version='1'>", "wireplan topology import"), ('{"model_type": "bert"}', "encoder"), ("hello", "neither a log"), ("", "neither a log"), ("\0\xff" * 100, "neither a log")],
 )
 def test_what_cannot_be_imported_is_called_by_its_name(wireplan, text, part):
     (error,) = wireplan.errors("import", "-", text=text.encode("latin-1"))

@@ -18,6 +18,7 @@ export function kindOf(text) {
     if (schema.startsWith("wireplan.profile/")) return "profile";
     if (schema.startsWith("wireplan.cluster/")) return "cluster";
     if (schema.startsWith("wireplan.run/") || (!schema && "rows" in parsed && "findings" in parsed)) return "nccl-tests";
+    if (schema.startsWith("wireplan.model/")) return "model";
     if (schema.startsWith("wireplan.")) return "plan" in parsed ? "answer" : "other";
     if ("model_type" in parsed || "architectures" in parsed) return "config";
     if ("model" in parsed) return "plan";
@@ -53,6 +54,10 @@ export async function take(app, text, gpu) {
   if (kind === "plan" || kind === "profile" || kind === "cluster" || kind === "broken")
     return { kind, assumed: kind === "cluster" ? JSON.parse(text).assumed : [], ...app.adopt(kind === "broken" ? "plan" : kind, text) };
   if (kind === "answer") return { kind: "plan", ...app.adopt("plan", JSON.stringify(JSON.parse(text).plan)) };
+  if (kind === "model") {
+    const { model, presets = [] } = JSON.parse(text);
+    return { kind, ...app.adopt("model", JSON.stringify(presets[0] ?? model ?? null)) };
+  }
   const reader = await loaded();
   if (kind === "nccl-tests") {
     const found = reader.importNcclTests(text);

@@ -252,7 +252,7 @@ TEST_CASE("windows by layer_types", "[hf]") {
   CHECK(model({f, f, f, f}).model.sliding_window == 0);
   CHECK(model({s, s, s, s}).model.sliding_window == 128);
   CHECK(model({s, s, s, s}).model.sliding_window_global_every == 0);
-  CHECK(model({s, f, s, f}).notes.empty());
+  CHECK(notes_of(model({s, f, s, f})).find("evenly") == std::string::npos);
   const ImportedModel odd = model({f, s, s, f, s, s});  // as often, elsewhere
   CHECK(odd.model.sliding_window_global_every == 3);
   CHECK(notes_of(odd).find("do not follow evenly") != std::string::npos);
@@ -271,7 +271,8 @@ TEST_CASE("experts: where they begin, and where there are none", "[hf]") {
 
 TEST_CASE("what cannot be stated is a note", "[hf]") {
   CHECK(notes_of(imported({{"model_type", "stablelm"}, {"qk_layernorm", true}})).find("not counted") != std::string::npos);
-  CHECK(imported({{"model_type", "stablelm"}, {"qk_layernorm", false}}).notes.empty());
+  CHECK(notes_of(imported({{"model_type", "stablelm"}, {"qk_layernorm", false}})).find("not counted") == std::string::npos);
+  CHECK(notes_of(imported({{"model_type", "stablelm"}, {"hidden_size", 1280}})).find("those of the class: num_hidden_layers = 32, num_attention_heads = 32, intermediate_size = 6912, vocab_size = 50304") != std::string::npos);
   CHECK(notes_of(imported(with(llama(), "hidden_act", "xielu"))).find("\"xielu\" is taken as") != std::string::npos);
   const ImportedModel stored = imported(with(with(llama(), "torch_dtype", "torch.bfloat16"), "quantization_config", Json{{"quant_method", "fp8"}}));
   CHECK(stored.stored_dtype == "bfloat16");
