@@ -214,13 +214,13 @@ std::string model_name(const Json& document, const ImportedModel& out) {
   return is_plain ? name : out.architecture + " " + format_parameters(count_parameters(out.model).total);
 }
 
-// Sizes are the model: where the file leaves them out, the class's stand in, which is seldom meant but for parts of a multimodal model.
-void note_standard_sizes(ImportedModel& out) {
+// Sizes are the model: where the file leaves them out, the class's stand in, which is seldom meant but in parts of a multimodal model.
+void note_standard_sizes(ImportedModel& out, bool is_part) {
   std::vector<std::string> left_out;
   for (const ReadField& f : out.fields)
     for (const char* size : {"model.hidden_size", "model.num_layers", "model.num_attention_heads", "model.intermediate_size", "model.vocab_size"})
       if (f.origin == FieldOrigin::standard && f.path == size) left_out.push_back(f.from + " = " + value_text(f.value));
-  if (!left_out.empty()) out.notes.push_back({Severity::warning, "", "sizes that the file leaves out are those of the class: " + joined(left_out)});
+  if (!left_out.empty()) out.notes.push_back({is_part ? Severity::info : Severity::warning, "", "sizes that the file leaves out are those of the class: " + joined(left_out)});
 }
 
 void note_storage(const Json& document, const Parts& parts, ImportedModel& out) {
@@ -284,7 +284,7 @@ Result<ImportedModel> import_config(std::string_view text, const Presets& preset
   note_storage(document, parts, out);
   Importer importer(architecture, parts, out);
   Json model = importer.model();
-  note_standard_sizes(out);
+  note_standard_sizes(out, parts.outer != nullptr);
   importer.remarks();
   importer.unread();
 

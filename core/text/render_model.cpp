@@ -47,7 +47,7 @@ std::string render_imported_model(const ImportedModel& m, const WeightsCheck* we
   const ModelParameters count = count_parameters(m.model);
   std::string found = m.architecture + " (" + m.model_type + "): " + format_count(count.total) + " parameters";
   if (count.active != count.total) found += ", of which a token meets " + format_count(count.active);
-  sheet.strong(m.model.name + ", " + found + ".");
+  sheet.strong((m.model.name.starts_with(m.architecture) ? "" : m.model.name + ", ") + found + ".");
   if (!m.presets.empty()) {
     std::string ids;
     for (const std::string& id : m.presets) ids += (ids.empty() ? "" : ", ") + sheet.code(id);
