@@ -1,6 +1,5 @@
 #include "core/text/request.hpp"
 
-#include <array>
 #include <initializer_list>
 #include <utility>
 
