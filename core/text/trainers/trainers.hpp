@@ -1,0 +1,21 @@
+// The trainers there are: what each file of this folder offers to trainer.cpp, by Trainer.
+#pragma once
+
+#include "core/text/trainers/config_text.hpp"
+#include "core/text/trainers/trainer.hpp"
+
+namespace wireplan {
+
+struct TrainerCode {
+  // The plan in the trainer's words.
+  Result<Export> (*write)(const Plan& plan);
+  // The trainer's words as parts of a plan.
+  Result<ImportedTrainer> (*read)(const ConfigText& config);
+  // How many things of the text are this trainer's own; 0: none, it is not its text. The highest wins.
+  int (*likeness)(const ConfigText& config);
+};
+
+// Each is defined in the file of its name.
+extern const TrainerCode kTorchtitan, kDeepSpeed, kAccelerate, kTrainingArguments;
+
+}  // namespace wireplan
