@@ -72,6 +72,13 @@ struct UnreadKey {
   std::string text;   // why it is not read
 };
 
+// What only the number of GPUs decides; `completed` works it out where the cluster is known.
+struct OpenFields {
+  Count rank_batch = 0;      // global_batch_size = this × data; 0: stated, or not known
+  Count replicas = 0;        // hsdp: shard_group = GPUs / (this × tensor × pipeline); 0: no such rule
+  bool shards_node = false;  // hsdp: shard_group = GPUs of a node
+};
+
 struct ImportedTrainer {
   Trainer trainer{};
   Json plan = Json::object();      // parts of a plan document: "training", "parallel"; "model", "cluster" where stated
@@ -79,6 +86,7 @@ struct ImportedTrainer {
   std::vector<UnreadKey> unread;
   std::vector<std::string> missing;  // paths that a plan needs and the configuration does not state: "model", "cluster"
   std::vector<Note> notes;
+  OpenFields open;
 };
 
 // Reads a configuration. Without a trainer the content decides; errors say which ones it could be.
@@ -88,8 +96,8 @@ Result<ImportedTrainer> import_trainer(std::string_view text, std::optional<Trai
 // `parts` put over `onto`: objects key by key, everything else as a whole.
 Json overlaid(Json onto, const Json& parts);
 
-// The plan document that the parts and a plan make: what the parts state, model and cluster from `onto` where they do not, and fields
-// that depend on others (data, overlap, ...) left to their defaults where they do not.
+// The plan document that the parts and a plan make: what the parts state, everything else from `onto`, but for fields that follow from
+// others (data, global batch, overlap, code base, ...): those are left to their defaults. OpenFields are worked out.
 Json completed(const ImportedTrainer& parts, const Json& onto);
 
 // One field that the way out and back changes.

@@ -1,0 +1,191 @@
+#include "core/text/trainers/config_reader.hpp"
+
+#include <utility>
+
+#include "core/text/plan_json.hpp"
+
+namespace wireplan {
+namespace {
+
+constexpr double kMostCount = 1e9;
+constexpr std::size_t kMostUnread = 500;
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+bool same_word(std::string_view a, std::string_view b) {
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (lower(a[i]) != lower(b[i])) return false;
+  return true;
+}
+
+// `key` itself, or a key below it.
+bool is_under(std::string_view key, std::string_view above) {
+  return key.starts_with(above) && (key.size() == above.size() || key[above.size()] == '.');
+}
+
+}  // namespace
+
+std::string_view our_word(std::span<const Word> words, std::string_view theirs) {
+  for (const Word& w : words)
+    if (same_word(w.theirs, theirs)) return w.ours;
+  return {};
+}
+
+std::string_view their_word(std::span<const Word> words, std::string_view ours) {
+  for (const Word& w : words)
+    if (w.ours == ours) return w.theirs;
+  return {};
+}
+
+const Json* member_at(const Json& object, std::string_view dotted) {
+  const Json* here = &object;
+  for (std::string_view rest = dotted;;) {
+    if (!here->is_object()) return nullptr;
+    if (const auto whole = here->find(std::string(rest)); whole != here->end()) return &*whole;
+    const std::size_t point = rest.find('.');
+    if (point == std::string_view::npos) return nullptr;
+    const auto found = here->find(std::string(rest.substr(0, point)));
+    if (found == here->end()) return nullptr;
+    here = &*found;
+    rest.remove_prefix(point + 1);
+  }
+}
+
+const Json* ConfigReader::find(std::string_view key) {
+  const Json* found = member_at(document_, key);
+  if (found == nullptr) return nullptr;
+  read_.emplace_back(key);
+  return found->is_null() ? nullptr : found;
+}
+
+bool ConfigReader::flag(std::string_view key, bool otherwise) {
+  const Json* found = find(key);
+  if (found == nullptr) return otherwise;
+  if (found->is_boolean()) return found->get<bool>();
+  // PyYAML and argument parsers take these words too.
+  if (found->is_string()) {
+    constexpr Word kWords[] = {{"true", "1"}, {"false", "0"}, {"yes", "1"}, {"no", "0"}};
+    if (const std::string_view w = our_word(kWords, found->get_ref<const std::string&>()); !w.empty()) return w == "1";
+    if (*found == "auto") {
+      leave(key, KeyEffect::changes, "\"auto\" is filled in by transformers from its own arguments: import those");
+      return otherwise;
+    }
+  }
+  errors.push_back({std::string(key), value_text(*found), "true or false", std::string(key) + " must be true or false, not " + value_text(*found)});
+  return otherwise;
+}
+
+Count ConfigReader::count(std::string_view key, Count otherwise, Count least) {
+  const Json* found = find(key);
+  if (found == nullptr) return otherwise;
+  if (*found == "auto") {
+    leave(key, KeyEffect::changes, "\"auto\" is filled in by transformers from its own arguments: import those");
+    return otherwise;
+  }
+  const double value = found->is_number() ? found->get<double>() : 0.5;
+  if (value >= static_cast<double>(least) && value <= kMostCount && value == static_cast<double>(static_cast<Count>(value))) return static_cast<Count>(value);
+  const std::string limit = "a whole number from " + std::to_string(least) + " to 1000000000";
+  errors.push_back({std::string(key), value_text(*found), limit, std::string(key) + " must be " + limit + ", not " + value_text(*found)});
+  return otherwise;
+}
+
+std::string ConfigReader::text(std::string_view key, std::string_view otherwise) {
+  const Json* found = find(key);
+  if (found == nullptr) return std::string(otherwise);
+  if (found->is_string()) return found->get<std::string>();
+  if (found->is_boolean() || found->is_number()) return dump_json_compact(*found);
+  errors.push_back({std::string(key), value_text(*found), "a word", std::string(key) + " must be a word, not " + value_text(*found)});
+  return std::string(otherwise);
+}
+
+void ConfigReader::give(std::string_view path, Json value, std::string_view from) {
+  Json* here = &out.plan;
+  for (std::string_view rest = path;;) {
+    const std::size_t point = rest.find('.');
+    Json& next = (*here)[std::string(rest.substr(0, point))];
+    if (point == std::string_view::npos) {
+      next = value;
+      break;
+    }
+    if (!next.is_object()) next = Json::object();
+    here = &next;
+    rest.remove_prefix(point + 1);
+  }
+  for (ReadField& field : out.fields) {
+    if (field.path != path) continue;
+    field.value = std::move(value);
+    field.from = from;
+    return;
+  }
+  out.fields.push_back({std::string(path), std::move(value), std::string(from)});
+}
+
+void ConfigReader::give_word(std::string_view path, std::string_view key, std::span<const Word> words, std::string_view what) {
+  const std::string given = text(key, "");
+  if (given.empty()) return;
+  if (const std::string_view ours = our_word(words, given); !ours.empty())
+    give(path, Json(ours), key);
+  else
+    leave(key, KeyEffect::changes, std::string(what) + " that wireplan does not model");
+}
+
+void ConfigReader::leave(std::string_view key, KeyEffect effect, std::string_view text) {
+  const Json* found = member_at(document_, key);
+  read_.emplace_back(key);
+  for (const UnreadKey& u : out.unread)
+    if (u.key == key) return;
+  out.unread.push_back({std::string(key), found == nullptr ? "null" : value_text(*found), effect, std::string(text)});
+}
+
+void ConfigReader::note(Severity severity, std::string_view path, std::string text) {
+  out.notes.push_back({severity, std::string(path), std::move(text)});
+}
+
+void ConfigReader::fail(std::string_view key, std::string limit, std::string text) {
+  const Json* found = member_at(document_, key);
+  errors.push_back({std::string(key), found == nullptr ? "null" : value_text(*found), std::move(limit), std::move(text)});
+}
+
+Result<ImportedTrainer> ConfigReader::finish(std::span<const KeyNote> notes) {
+  if (!errors.empty()) return errors;
+  struct Level {
+    const Json* object;
+    Json::const_iterator at;
+    std::string prefix;
+  };
+  std::size_t more = 0;
+  const auto look = [&](const std::string& key, const Json& value) {
+    for (const std::string& r : read_)
+      if (is_under(key, r)) return;
+    if (out.unread.size() >= kMostUnread) {
+      ++more;
+      return;
+    }
+    const KeyNote* known = nullptr;
+    for (const KeyNote& n : notes)
+      if (is_under(key, n.key) && (known == nullptr || n.key.size() > known->key.size())) known = &n;
+    out.unread.push_back({key, value_text(value), known == nullptr ? KeyEffect::unknown : known->effect,
+                          known == nullptr ? "wireplan does not know this key" : std::string(known->text)});
+  };
+  std::vector<Level> levels;
+  levels.push_back({&document_, document_.begin(), ""});
+  while (!levels.empty()) {
+    Level& level = levels.back();
+    if (level.at == level.object->end()) {
+      levels.pop_back();
+      continue;
+    }
+    const std::string key = level.prefix + level.at.key();
+    const Json& value = level.at.value();
+    ++level.at;
+    if (value.is_object() && !value.empty())
+      levels.push_back({&value, value.begin(), key + '.'});
+    else if (!value.is_null() && !(value.is_structured() && value.empty()))  // these state nothing
+      look(key, value);
+  }
+  if (more > 0) note(Severity::warning, "", std::to_string(more) + " more keys are not read");
+  return std::move(out);
+}
+
+}  // namespace wireplan
