@@ -52,10 +52,12 @@ const Json* member_at(const Json& object, std::string_view dotted) {
   }
 }
 
+bool is_word(const Json& value, std::string_view word) { return value.is_string() && value.get_ref<const std::string&>() == word; }
+
 const Json* ConfigReader::find(std::string_view key) {
   const Json* found = member_at(document_, key);
   if (found == nullptr) return nullptr;
-  read_.emplace_back(key);
+  read_.push_back(std::string(key));
   return found->is_null() ? nullptr : found;
 }
 
@@ -67,7 +69,7 @@ bool ConfigReader::flag(std::string_view key, bool otherwise) {
   if (found->is_string()) {
     constexpr Word kWords[] = {{"true", "1"}, {"false", "0"}, {"yes", "1"}, {"no", "0"}};
     if (const std::string_view w = our_word(kWords, found->get_ref<const std::string&>()); !w.empty()) return w == "1";
-    if (*found == "auto") {
+    if (is_word(*found, "auto")) {
       leave(key, KeyEffect::changes, "\"auto\" is filled in by transformers from its own arguments: import those");
       return otherwise;
     }
@@ -79,7 +81,7 @@ bool ConfigReader::flag(std::string_view key, bool otherwise) {
 Count ConfigReader::count(std::string_view key, Count otherwise, Count least) {
   const Json* found = find(key);
   if (found == nullptr) return otherwise;
-  if (*found == "auto") {
+  if (is_word(*found, "auto")) {
     leave(key, KeyEffect::changes, "\"auto\" is filled in by transformers from its own arguments: import those");
     return otherwise;
   }
@@ -132,7 +134,7 @@ void ConfigReader::give_word(std::string_view path, std::string_view key, std::s
 
 void ConfigReader::leave(std::string_view key, KeyEffect effect, std::string_view text) {
   const Json* found = member_at(document_, key);
-  read_.emplace_back(key);
+  read_.push_back(std::string(key));
   for (const UnreadKey& u : out.unread)
     if (u.key == key) return;
   out.unread.push_back({std::string(key), found == nullptr ? "null" : value_text(*found), effect, std::string(text)});
@@ -147,43 +149,34 @@ void ConfigReader::fail(std::string_view key, std::string limit, std::string tex
   errors.push_back({std::string(key), found == nullptr ? "null" : value_text(*found), std::move(limit), std::move(text)});
 }
 
-Result<ImportedTrainer> ConfigReader::finish(std::span<const KeyNote> notes) {
-  if (!errors.empty()) return errors;
-  struct Level {
-    const Json* object;
-    Json::const_iterator at;
-    std::string prefix;
-  };
-  std::size_t more = 0;
-  const auto look = [&](const std::string& key, const Json& value) {
-    for (const std::string& r : read_)
-      if (is_under(key, r)) return;
+// Recursion ends at kMaxConfigDepth.
+void ConfigReader::look_below(const Json& object, const std::string& prefix, std::span<const KeyNote> notes, std::size_t& more) {
+  for (auto it = object.begin(); it != object.end(); ++it) {
+    const std::string key = prefix + it.key();
+    const Json& value = it.value();
+    if (value.is_object() && !value.empty()) {
+      look_below(value, key + '.', notes, more);
+      continue;
+    }
+    bool is_read = value.is_null() || (value.is_structured() && value.empty());  // these state nothing
+    for (const std::string& r : read_) is_read = is_read || is_under(key, r);
+    if (is_read) continue;
     if (out.unread.size() >= kMostUnread) {
       ++more;
-      return;
+      continue;
     }
     const KeyNote* known = nullptr;
     for (const KeyNote& n : notes)
       if (is_under(key, n.key) && (known == nullptr || n.key.size() > known->key.size())) known = &n;
     out.unread.push_back({key, value_text(value), known == nullptr ? KeyEffect::unknown : known->effect,
                           known == nullptr ? "wireplan does not know this key" : std::string(known->text)});
-  };
-  std::vector<Level> levels;
-  levels.push_back({&document_, document_.begin(), ""});
-  while (!levels.empty()) {
-    Level& level = levels.back();
-    if (level.at == level.object->end()) {
-      levels.pop_back();
-      continue;
-    }
-    const std::string key = level.prefix + level.at.key();
-    const Json& value = level.at.value();
-    ++level.at;
-    if (value.is_object() && !value.empty())
-      levels.push_back({&value, value.begin(), key + '.'});
-    else if (!value.is_null() && !(value.is_structured() && value.empty()))  // these state nothing
-      look(key, value);
   }
+}
+
+Result<ImportedTrainer> ConfigReader::finish(std::span<const KeyNote> notes) {
+  if (!errors.empty()) return errors;
+  std::size_t more = 0;
+  look_below(document_, "", notes, more);
   if (more > 0) note(Severity::warning, "", std::to_string(more) + " more keys are not read");
   return std::move(out);
 }

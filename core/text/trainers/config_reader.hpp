@@ -33,6 +33,9 @@ struct Reason {
 // The member at "a.b.c", or null. A whole key with points in it is found first.
 const Json* member_at(const Json& object, std::string_view dotted);
 
+// Whether the value is this text.
+bool is_word(const Json& value, std::string_view word);
+
 class ConfigReader {
  public:
   // `document` is an object and outlives the reader.
@@ -65,6 +68,8 @@ class ConfigReader {
  private:
   const Json& document_;
   std::vector<std::string> read_;
+
+  void look_below(const Json& object, const std::string& prefix, std::span<const KeyNote> notes, std::size_t& more);
 };
 
 }  // namespace wireplan

@@ -1,5 +1,7 @@
 #include "core/text/trainers/config_text.hpp"
 
+#include <algorithm>
+
 #include "core/base/format.hpp"
 #include "core/text/toml.hpp"
 #include "core/text/trainers/trainer.hpp"
@@ -17,6 +19,14 @@ char first_character(std::string_view text) {
       return text[i];
   }
   return 0;
+}
+
+// Levels of objects and lists; parse_json bounds them at 64.
+int depth_of(const Json& value) {
+  int deepest = 0;
+  if (value.is_structured())
+    for (const Json& one : value) deepest = std::max(deepest, depth_of(one));
+  return deepest + (value.is_structured() ? 1 : 0);
 }
 
 }  // namespace
@@ -38,13 +48,19 @@ Result<ConfigText> read_config_text(std::string_view text) {
     return false;
   };
   if (first == '{') {
-    take(Syntax::json, parse_json(text), true);
+    if (take(Syntax::json, parse_json(text), true) && depth_of(config.document) > kMaxConfigDepth)
+      return Error{"", "{", "32 levels", "the configuration is nested deeper than 32 levels"};
     return config;
   }
   if (take(Syntax::toml, parse_toml(text), first == '[')) return config;
   if (first == '[') return config;
   take(Syntax::yaml, parse_yaml(text), true);
   return config;
+}
+
+Errors other_syntax(const ConfigText& config, std::string_view trainer, std::string_view syntax) {
+  if (!config.errors.empty()) return config.errors;
+  return {{"", value_text(Json(config.text.substr(0, 200))), std::string(syntax), "a configuration of " + std::string(trainer) + " is " + std::string(syntax) + ", which this text is not"}};
 }
 
 }  // namespace wireplan

@@ -23,4 +23,7 @@ struct ConfigText {
 // JSON where the text opens with '{', else TOML, else YAML that is a mapping, else `other`. An error only beyond the limits of trainer.hpp.
 Result<ConfigText> read_config_text(std::string_view text);
 
+// What is wrong with a text that is not in the syntax of its trainer: what the reader of its likeliest syntax says, or that.
+Errors other_syntax(const ConfigText& config, std::string_view trainer, std::string_view syntax);
+
 }  // namespace wireplan

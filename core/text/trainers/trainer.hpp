@@ -75,6 +75,7 @@ struct UnreadKey {
 // What only the number of GPUs decides; `completed` works it out where the cluster is known.
 struct OpenFields {
   Count rank_batch = 0;      // global_batch_size = this × data; 0: stated, or not known
+  Count accumulation = 0;    // global_batch_size = this × micro_batch_size × data; 0: stated, or not known
   Count replicas = 0;        // hsdp: shard_group = GPUs / (this × tensor × pipeline); 0: no such rule
   bool shards_node = false;  // hsdp: shard_group = GPUs of a node
 };

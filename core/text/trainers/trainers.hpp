@@ -20,6 +20,9 @@ struct TrainerCode {
   std::span<const Reason> reasons = {};
 };
 
+// Null: not there yet.
+const TrainerCode* trainer_code(Trainer trainer);
+
 // Each is defined in the file of its name.
 extern const TrainerCode kTorchtitan, kDeepSpeed, kAccelerate, kTrainingArguments;
 
