@@ -10,10 +10,12 @@
 #include "core/text/reader.hpp"
 #include "core/text/render_measurements.hpp"
 #include "core/text/stated_cluster.hpp"
+#include "core/text/trainers/trainer.hpp"
 #include "native/files.hpp"
 #include "native/measurements.hpp"
 #include "native/output.hpp"
 #include "native/topology_nccl.hpp"
+#include "native/trainer_command.hpp"
 
 namespace wireplan {
 namespace {
@@ -22,8 +24,8 @@ namespace {
 Error not_imported(const std::string& path, const std::string& text) {
   const std::string given = value_text(Json(path));
   const auto holds = [&](const char* part) { return text.find(part) != std::string::npos; };
-  std::string nearest = "a log of nccl-tests, or one written with NCCL_DEBUG=INFO";
-  std::string what = " is neither a log of nccl-tests nor one of NCCL";
+  std::string nearest = "a log of nccl-tests, one written with NCCL_DEBUG=INFO, or a configuration of " + names_listed<Trainer>();
+  std::string what = " is neither a log of nccl-tests nor one of NCCL nor a trainer's configuration";
   if (holds("<system") || (holds("GPU0") && holds("GPU1"))) {
     what = " is a topology";
     nearest = "wireplan topology import FILE";
@@ -34,7 +36,7 @@ Error not_imported(const std::string& path, const std::string& text) {
     what = " is a document of this program already";
     nearest = "wireplan validate FILE --cluster NODE";
   }
-  return {"", given, "a log of nccl-tests or NCCL", given + what + ". Nearest: " + nearest};
+  return {"", given, "a log of nccl-tests or NCCL, or a trainer's configuration", given + what + ". Nearest: " + nearest};
 }
 
 int import_tests(const Options& options, const std::string& text) {
@@ -58,6 +60,12 @@ int import_log(const Options& options, const std::string& text, const Presets& p
   if (!both) return print_errors(in_file(options.cluster, both.errors()), options.json);
   const NcclLogComparison& comparison = both.value().comparison;
   return print(options.json ? dump_json(write_nccl_log(log.value(), &comparison)) : render_nccl_log(log.value(), &comparison), kDone);
+}
+
+std::vector<std::string> import_kinds() {
+  std::vector<std::string> kinds = {"nccl-tests", "nccl"};
+  for (const std::string_view name : kNames<Trainer>) kinds.emplace_back(name);
+  return kinds;
 }
 
 bool holds_run(const std::string& text) {
@@ -88,24 +96,27 @@ int run_import(const Options& options, const Presets& presets) {
   const bool is_tests = options.import_as.empty() ? looks_like_nccl_tests(text.value()) || holds_run(text.value()) : options.import_as == "nccl-tests";
   if (is_tests) return import_tests(options, text.value());
   if (options.import_as == "nccl" || looks_like_nccl_log(text.value())) return import_log(options, text.value(), presets);
+  if (value_named<Trainer>(options.import_as) || looks_like_trainer(text.value())) return run_import_trainer(options, text.value(), presets);
   if (text.value().find("\"wireplan.") != std::string::npos)
     if (const Result<Json> json = parse_json(text.value()); !json) return print_errors(in_file(options.files.front(), json.errors()), options.json);
   return print_errors({not_imported(options.files.front(), text.value())}, options.json);
 }
 
 void define_import(CLI::App& app, Options& options) {
-  CLI::App* import = app.add_subcommand("import", "read logs of nccl-tests and of NCCL, and runs of measure");
-  import->add_option("FILE", options.files, "the log, or - for standard input")->required()->expected(1)->type_name("");
+  CLI::App* import = app.add_subcommand("import", "read logs of nccl-tests and of NCCL, runs of measure, and configurations of trainers");
+  import->add_option("FILE", options.files, "the log or configuration, or - for standard input")->required()->expected(1)->type_name("");
   import->add_option("--op", options.op, "what a table measured that does not say so, e.g. all_gather")->type_name("OP")->check(CLI::IsMember(std::vector<std::string>(kNames<Collective>.begin(), kNames<Collective>.end())));
-  import->add_option("--as", options.import_as, "what the text is read as, where it holds both")->type_name("KIND")->check(CLI::IsMember({"nccl-tests", "nccl"}));
+  import->add_option("--as", options.import_as, "what the text is read as, where its content does not say: nccl-tests, nccl or a trainer")->type_name("KIND")->check(CLI::IsMember(import_kinds()));
+  add_trainer_options(*import, options);
   import->add_option("--cluster", options.cluster, "with a log of NCCL: the machine to compare with; a node's id, a file, or an NCCL topology file (*.xml)")->type_name("CLUSTER");
-  auto* json = import->add_flag("--json", options.json, "print the JSON document: wireplan.profile/1 or wireplan.nccl/1");
+  auto* json = import->add_flag("--json", options.json, "print the JSON document: wireplan.profile/1, wireplan.nccl/1 or the plan");
   import->add_flag_callback("--markdown", [&options] { options.format = RenderFormat::markdown; }, "print Markdown")->excludes(json);
   import->add_option("--presets", options.presets_folder, "folder with presets of your own: DIR/<kind>/<id>.json")->type_name("DIR");
   import->footer("Examples:\n"
                  "  wireplan import all_reduce.txt --json > profile.json\n"
                  "  mpirun -np 8 all_gather_perf -b 8 -e 8G -f 2 | wireplan import -\n"
-                 "  NCCL_DEBUG=INFO python train.py 2>&1 | wireplan import - --cluster dgx-a100-80gb");
+                 "  NCCL_DEBUG=INFO python train.py 2>&1 | wireplan import - --cluster dgx-a100-80gb\n"
+                 "  wireplan import llama3_8b.toml --onto llama-3-8b-fsdp --json > plan.json");
 }
 
 }  // namespace wireplan

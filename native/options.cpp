@@ -14,6 +14,7 @@
 #include "native/measure/replay_command.hpp"
 #include "native/measurements.hpp"
 #include "native/topology_command.hpp"
+#include "native/trainer_command.hpp"
 
 namespace wireplan {
 namespace {
@@ -21,11 +22,10 @@ namespace {
 struct Later {  // commands of the design that are not built yet
   const char *name, *arguments, *what;
 };
-constexpr std::array<Later, 4> kLater = {{
+constexpr std::array<Later, 3> kLater = {{
     {"search", "story", "find the layouts that fit and are fastest"},
     {"fit", "story --max micro_batch_size", "the largest value of one field that still fits"},
     {"diagnose", "story", "what to change first"},
-    {"export", "story", "write a plan for other tools"},
 }};
 
 }  // namespace
@@ -136,6 +136,7 @@ void define(CLI::App& app, Options& options) {
   define_collectives(app, options);
   define_measure(app, options);
   define_replay(app, options);
+  define_export(app, options);
   define_import(app, options);
   define_validate(app, options);
 

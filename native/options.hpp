@@ -79,6 +79,7 @@ struct Options {
   std::string op, import_as;                    // --op, --as
   double tolerance = 0;                         // 0: the band of the prediction
   std::string out_folder;
+  std::string trainer, onto;                    // --to of export, --onto of import
   bool measure = false;
 };
 

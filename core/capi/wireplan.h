@@ -28,6 +28,10 @@ extern "C" {
      import_topology  {"text":"<nvidia-smi topo -m, or an NCCL topology XML>", "gpu"?:id, "network"?:short-hand} -> the cluster
      import_nccl_tests  {"text", "op"?} -> {"profile","gpus","notes"}: a log of nccl-tests as measurements
      import_nccl_log    {"text", "cluster" or "xml"?} -> what NCCL chose by its own log (wireplan.nccl/1), with findings
+     export       {"plan":STATED, "set"?, "trainer"?:"torchtitan|deepspeed|accelerate|megatron|training-arguments|megatron-bridge|lightning"} -> its files, what they
+                  cannot say, what reading them again changes (wireplan.export/1); without a trainer the usual one of the plan
+     import_trainer  {"text", "trainer"?, "onto"?:STATED} -> the parts of a plan that a trainer's configuration states, where each comes from, keys that are not
+                  read, what is missing (wireplan.import/1); with "onto" also "document": that plan with them, and "problems"
    The caller frees the result with wireplan_free. */
 char* wireplan_call(const char* command, const char* json);
 void wireplan_free(char* text);

@@ -6,7 +6,7 @@ import pytest
 
 BUILT = ["estimate", "compare", "topology", "collectives", "presets", "accuracy"]
 READ_FILES = ["import", "validate", "replay", "measure"]  # their examples need files, or a launcher
-LATER = "search fit diagnose export".split()
+LATER = "search fit diagnose".split()
 
 
 def test_help_lists_every_command(wireplan):

@@ -136,6 +136,12 @@ export const importTopology = (text, { gpu, network } = {}) => call("import_topo
  */
 export const importNcclTests = (text, { op } = {}) => call("import_nccl_tests", { text, op });
 
+/** A plan as the files of a trainer: "torchtitan", "deepspeed", "accelerate", ...; left out: the usual one of the plan. */
+export const exportPlan = (plan, trainer) => call("export", { plan: planOf(plan), trainer });
+
+/** The parts of a plan that a trainer's configuration states; {onto: plan}: that plan with them; {trainer} where its content does not say. */
+export const importTrainer = (text, { trainer, onto } = {}) => call("import_trainer", { text, trainer, ...(onto === undefined ? {} : { onto: planOf(onto) }) });
+
 /** Not built yet. */
 export const search = async (plan, options, onProgress, signal) => call("search", { plan, options });
 export const importConfig = (text) => call("import_config", { text });

@@ -501,6 +501,37 @@ export interface Profile {
 /** A log of nccl-tests, text or the file of -J, a run of `wireplan measure` or a report of `wireplan validate`; `op` for tables that do not say what they measured. */
 export function importNcclTests(text: string, hints?: { op?: string }): { profile: Profile; gpus: string[]; notes: Note[] } | Errors;
 
+export type Trainer = "torchtitan" | "deepspeed" | "accelerate" | "megatron" | "training-arguments" | "megatron-bridge" | "lightning";
+
+/** What a trainer reads, what it cannot say of the plan, and what reading the files again would change. */
+export interface TrainerExport {
+  schema: "wireplan.export/1";
+  trainer: Trainer;
+  files: { name: string; text: string }[];
+  inexpressible: { path: string; value: string; text: string }[];
+  notes: Note[];
+  round_trip: { path: string; before: unknown; after: unknown }[];
+}
+
+/** What a trainer's configuration states of a plan. `document` is the plan `onto` with it. */
+export interface TrainerImport {
+  schema: "wireplan.import/1";
+  trainer: Trainer;
+  plan: object;
+  fields: { path: string; value: unknown; from: string }[];
+  unread: { key: string; value: string; effect: "none" | "changes-memory-or-time" | "unknown"; text: string }[];
+  missing: string[];
+  notes: Note[];
+  document?: object;
+  problems?: Errors["errors"];
+}
+
+/** A plan as the files of a trainer; left out: the usual one of its framework. */
+export function exportPlan(plan: Stated, trainer?: Trainer): TrainerExport | Errors;
+
+/** A trainer's configuration as parts of a plan; `onto`: the plan that it is put over. */
+export function importTrainer(text: string, options?: { trainer?: Trainer; onto?: Stated }): TrainerImport | Errors;
+
 /** Not built yet: the answer is an error that says so. */
 export function search(plan: Stated, options?: object, onProgress?: (found: object) => void, signal?: AbortSignal): Promise<Errors>;
 export function importConfig(text: string): Errors;

@@ -22,6 +22,18 @@ std::string known_files() {
   return "torchtitan TOML, DeepSpeed JSON, Accelerate YAML, TrainingArguments as YAML or JSON, Megatron-LM arguments, Megatron-Bridge or Lightning code";
 }
 
+std::optional<Trainer> likeliest(const ConfigText& config) {
+  std::optional<Trainer> trainer;
+  int most = 0;
+  for (std::size_t i = 0; i < kNames<Trainer>.size(); ++i) {
+    const int found = kCode[i] == nullptr ? 0 : kCode[i]->likeness(config);
+    if (found <= most) continue;
+    most = found;
+    trainer = static_cast<Trainer>(i);
+  }
+  return trainer;
+}
+
 }  // namespace
 
 const TrainerCode* trainer_code(Trainer trainer) { return kCode[static_cast<std::size_t>(trainer)]; }
@@ -36,17 +48,16 @@ Result<Export> export_plan(const Plan& plan, Trainer trainer) {
   return exported;
 }
 
+std::optional<Trainer> detected_trainer(std::string_view text) {
+  const Result<ConfigText> config = read_config_text(text);
+  return config ? likeliest(config.value()) : std::nullopt;
+}
+
 Result<ImportedTrainer> import_trainer(std::string_view text, std::optional<Trainer> trainer) {
   Result<ConfigText> config = read_config_text(text);
   if (!config) return config.errors();
   if (!trainer) {
-    int most = 0;
-    for (std::size_t i = 0; i < kNames<Trainer>.size(); ++i) {
-      const int found = kCode[i] == nullptr ? 0 : kCode[i]->likeness(config.value());
-      if (found <= most) continue;
-      most = found;
-      trainer = static_cast<Trainer>(i);
-    }
+    trainer = likeliest(config.value());
     if (!trainer) {
       if (!config.value().errors.empty()) return config.value().errors;
       return Error{"", value_text(Json(text.substr(0, 200))), known_files(), "no key of a trainer is in this text; it may be " + known_files()};

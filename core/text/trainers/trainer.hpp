@@ -90,6 +90,9 @@ struct ImportedTrainer {
   OpenFields open;
 };
 
+// The trainer whose words are in the text; null: none, or beyond the limits.
+std::optional<Trainer> detected_trainer(std::string_view text);
+
 // Reads a configuration. Without a trainer the content decides; errors say which ones it could be.
 // valid: text within the limits above; values out of range are errors with path, value and limit
 Result<ImportedTrainer> import_trainer(std::string_view text, std::optional<Trainer> trainer = std::nullopt);
