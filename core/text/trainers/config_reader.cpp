@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "core/text/plan_json.hpp"
+#include "core/text/reader.hpp"
 
 namespace wireplan {
 namespace {
@@ -56,7 +56,10 @@ bool is_word(const Json& value, std::string_view word) { return value.is_string(
 
 const Json* ConfigReader::find(std::string_view key) {
   const Json* found = member_at(document_, key);
-  if (found == nullptr) return nullptr;
+  if (found == nullptr) {
+    absent_.push_back(std::string(key));
+    return nullptr;
+  }
   read_.push_back(std::string(key));
   return found->is_null() ? nullptr : found;
 }
@@ -101,7 +104,20 @@ std::string ConfigReader::text(std::string_view key, std::string_view otherwise)
   return std::string(otherwise);
 }
 
-void ConfigReader::give(std::string_view path, Json value, std::string_view from) {
+// Keys that are not there decide by their default.
+std::string ConfigReader::origin(std::string_view from) const {
+  for (std::string_view rest = from; !rest.empty();) {
+    const std::size_t end = rest.find(", ");
+    const std::string_view key = rest.substr(0, end);
+    const bool is_key = key.find(' ') == std::string_view::npos && key.find_first_of("._") != std::string_view::npos;
+    if (!is_key || member_at(document_, key) != nullptr) return std::string(from);
+    rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 2);
+  }
+  return "default of " + std::string(trainer_label(out.trainer)) + ": " + std::string(from);
+}
+
+void ConfigReader::give(std::string_view path, Json value, std::string_view given_by) {
+  std::string from = origin(given_by);
   Json* here = &out.plan;
   for (std::string_view rest = path;;) {
     const std::size_t point = rest.find('.');
@@ -117,10 +133,10 @@ void ConfigReader::give(std::string_view path, Json value, std::string_view from
   for (ReadField& field : out.fields) {
     if (field.path != path) continue;
     field.value = std::move(value);
-    field.from = from;
+    field.from = std::move(from);
     return;
   }
-  out.fields.push_back({std::string(path), std::move(value), std::string(from)});
+  out.fields.push_back({std::string(path), std::move(value), std::move(from)});
 }
 
 void ConfigReader::give_word(std::string_view path, std::string_view key, std::span<const Word> words, std::string_view what) {
@@ -149,6 +165,17 @@ void ConfigReader::fail(std::string_view key, std::string limit, std::string tex
   errors.push_back({std::string(key), found == nullptr ? "null" : value_text(*found), std::move(limit), std::move(text)});
 }
 
+// ". Did you mean a?" of a key that was looked for and is not there, beside this one.
+std::string ConfigReader::near_text(const std::string& key) const {
+  const std::size_t parent = key.rfind('.') + 1;  // 0 where there is none
+  std::vector<std::string_view> beside;
+  for (const std::string& a : absent_)
+    if (a.compare(0, parent, key, 0, parent) == 0 && a.find('.', parent) == std::string::npos) beside.push_back(std::string_view(a).substr(parent));
+  std::vector<std::string_view> near = nearest_words(std::string_view(key).substr(parent), beside);
+  if (near.size() > 1) near.resize(1);
+  return did_you_mean(near);
+}
+
 // Recursion ends at kMaxConfigDepth.
 void ConfigReader::look_below(const Json& object, const std::string& prefix, std::span<const KeyNote> notes, std::size_t& more) {
   for (auto it = object.begin(); it != object.end(); ++it) {
@@ -168,8 +195,9 @@ void ConfigReader::look_below(const Json& object, const std::string& prefix, std
     const KeyNote* known = nullptr;
     for (const KeyNote& n : notes)
       if (is_under(key, n.key) && (known == nullptr || n.key.size() > known->key.size())) known = &n;
-    out.unread.push_back({key, value_text(value), known == nullptr ? KeyEffect::unknown : known->effect,
-                          known == nullptr ? "wireplan does not know this key" : std::string(known->text)});
+    std::string text = known == nullptr ? "wireplan does not know this key" : std::string(known->text);
+    if (known == nullptr || known->key != key) text += near_text(key);
+    out.unread.push_back({key, value_text(value), known == nullptr ? KeyEffect::unknown : known->effect, std::move(text)});
   }
 }
 

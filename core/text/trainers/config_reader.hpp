@@ -53,7 +53,7 @@ class ConfigReader {
   Count count(std::string_view key, Count otherwise, Count least = 1);
   std::string text(std::string_view key, std::string_view otherwise);  // numbers and booleans as JSON writes them
 
-  // States a field of the plan.
+  // States a field of the plan. `from` names keys, or says in words what decides; keys that are not there are said to be defaults.
   void give(std::string_view path, Json value, std::string_view from);
   // A word of the trainer as a field: its own value, or unread with what there is.
   void give_word(std::string_view path, std::string_view key, std::span<const Word> words, std::string_view what);
@@ -67,7 +67,10 @@ class ConfigReader {
 
  private:
   const Json& document_;
-  std::vector<std::string> read_;
+  std::vector<std::string> read_, absent_;
+
+  std::string origin(std::string_view from) const;
+  std::string near_text(const std::string& key) const;
 
   void look_below(const Json& object, const std::string& prefix, std::span<const KeyNote> notes, std::size_t& more);
 };

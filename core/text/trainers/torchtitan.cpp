@@ -26,7 +26,7 @@ constexpr KeyNote kNotes[] = {
     {"optimizer", KeyEffect::none, "a number of the optimizer"},
     {"lr_scheduler", KeyEffect::none, kNoBytes},
     {"training.max_norm", KeyEffect::none, "gradients are clipped by any norm alike"},
-    {"training.steps", KeyEffect::none, "the length of the run; wireplan estimate --steps"},
+    {"training.steps", KeyEffect::none, "the length of the run"},
     {"training.dataset", KeyEffect::none, kNoBytes},
     {"training.dataset_path", KeyEffect::none, kNoBytes},
     {"training.gc_freq", KeyEffect::none, "a pause of the host once in many steps"},
@@ -111,8 +111,9 @@ void write_parallelism(const Plan& plan, Json& j) {
     put_at(j, "parallelism.pipeline_parallel_schedule", schedule.empty() ? "1F1B" : std::string(schedule));
     put_at(j, "parallelism.pipeline_parallel_microbatch_size", plan.training.micro_batch_size);
     if (p.virtual_stages > 2 && plan.model.num_layers > 0) {
-      const Count stages = p.pipeline * p.virtual_stages;
-      put_at(j, "parallelism.pipeline_parallel_layers_per_stage", (plan.model.num_layers + 2 + stages - 1) / stages);
+      const Count stages = p.pipeline * p.virtual_stages, per_stage = (plan.model.num_layers + 2 + stages - 1) / stages;
+      // Where these do not divide into so many, torchtitan's own two a rank stay.
+      if (stages_of(plan.model.num_layers, per_stage) == stages) put_at(j, "parallelism.pipeline_parallel_layers_per_stage", per_stage);
     }
   }
   put_at(j, "parallelism.context_parallel_degree", p.context);
