@@ -73,6 +73,7 @@ struct Anchor {
 
 struct Open {  // a mapping or list whose end has not come
   Json value;
+  Json merged = nullptr;  // what "<<" brings; its keys stand unless they are given themselves
   std::string key, anchor;
   bool has_key = false;
   std::size_t values_before = 0;
@@ -88,11 +89,16 @@ class Builder {
     if (open_.size() >= static_cast<std::size_t>(kMaxConfigDepth))
       return fail(at, "32 levels", "the YAML is nested deeper than 32 levels at ");
     if (!open_.empty() && open_.back().value.is_object() && !open_.back().has_key) return fail(at, "a scalar", "a key that is no scalar at ");
-    open_.push_back({std::move(value), "", text_of(anchor), false, values_});
+    Open opened;
+    opened.value = std::move(value);
+    opened.anchor = text_of(anchor);
+    opened.values_before = values_;
+    open_.push_back(std::move(opened));
   }
   void close(const yaml_mark_t& at) {
     Open done = std::move(open_.back());
     open_.pop_back();
+    if (done.merged.is_object()) merge(done.value, done.merged);
     if (!done.anchor.empty()) keep(std::move(done.anchor), done.value, values_ - done.values_before + 1);
     put(std::move(done.value), at);
   }
@@ -133,7 +139,6 @@ class Builder {
     if (kept_ > kMaxConfigNodes || anchors_.size() > 1000) errors.push_back(refused("", "1000 anchors", "the YAML has too many anchors"));
     else anchors_.push_back({std::move(name), value, values});
   }
-  // Keys of a merged mapping stand unless they are given themselves, before or after.
   static void merge(Json& into, const Json& from) {
     for (auto it = from.begin(); it != from.end(); ++it)
       if (!into.contains(it.key())) into[it.key()] = it.value();
@@ -152,10 +157,11 @@ class Builder {
     }
     top.has_key = false;
     if (top.key == "<<") {
-      if (value.is_object()) return merge(top.value, value);
-      if (value.is_array()) {
+      if (top.merged.is_null()) top.merged = Json::object();
+      if (value.is_object()) return merge(top.merged, value);
+      if (value.is_array()) {  // the first that has a key wins
         for (const Json& one : value)
-          if (one.is_object()) merge(top.value, one);
+          if (one.is_object()) merge(top.merged, one);
         return;
       }
     }

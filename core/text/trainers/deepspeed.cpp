@@ -36,6 +36,7 @@ constexpr Reason kReasons[] = {
     {"parallel.expert_tensor", "the training code spreads experts"},
     {"parallel.sequence_parallel", "the training code splits the model"},
     {"parallel.order", "the training code numbers the ranks"},
+    {"parallel.deepspeed", "the plan's overlap stands as overlap_comm in DeepSpeed's configuration, where it has buffers of its own"},
     {"parallel.placement", "the launch decides which GPU a rank gets (CUDA_VISIBLE_DEVICES)"},
     {"parallel.fsdp_unit", "stage 3 gathers by module and its prefetch bucket"},
     {"parallel.gradient_sync", "DeepSpeed reduces in every micro-batch from stage 2 on, once a step below"},

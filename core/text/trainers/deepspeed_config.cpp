@@ -150,16 +150,7 @@ Json rest_of(const Json& config, bool is_stage3) {
 
 std::span<const KeyNote> deepspeed_notes() { return kNotes; }
 
-Json deepspeed_rest(const Json& config, const Plan& plan) {
-  Json rest = rest_of(config, plan.parallel.data_sharding == DataSharding::zero3);
-  // Stated by parallel.overlap as well.
-  if (rest.is_object()) {
-    Json& zero = rest["zero_optimization"];
-    if (zero.contains("overlap_comm") && zero["overlap_comm"] == plan.parallel.overlap.gradient_reduce) zero.erase("overlap_comm");
-    if (zero.empty()) return nullptr;
-  }
-  return rest;
-}
+Json deepspeed_rest(const Json& config, const Plan& plan) { return rest_of(config, plan.parallel.data_sharding == DataSharding::zero3); }
 
 Json deepspeed_document(const Plan& plan) {
   const Training& t = plan.training;

@@ -68,6 +68,7 @@ constexpr Reason kReasons[] = {
     {"parallel.context", "parallelism_config, in Python alone"},
     {"parallel.sequence_parallel", "the model's tensor-parallel plan decides it"},
     {"parallel.pipeline", "the Trainer has no pipeline"},
+    {"parallel.deepspeed", "the plan's overlap stands as overlap_comm in DeepSpeed's configuration, where it has buffers of its own"},
     {"parallel.placement", "the launch decides which GPU a rank gets (CUDA_VISIBLE_DEVICES)"},
 };
 

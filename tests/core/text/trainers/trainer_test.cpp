@@ -141,8 +141,8 @@ TEST_CASE("trainers: every difference of the way out and back is listed, and wit
       }
       ++same;
       const Estimate before = estimate(plan, constants()), after = estimate(back.value(), constants());
-      CHECK(after.memory.device_bytes.value.value == before.memory.device_bytes.value.value);
-      CHECK(after.step.time_s.value.value == before.step.time_s.value.value);
+      CHECK(after.memory.device.value.value == before.memory.device.value.value);
+      CHECK(after.step.time.value.value == before.step.time.value.value);
     }
   CHECK(exported_plans > 300);
   CHECK(same > 10);
@@ -358,7 +358,7 @@ TEST_CASE("trainers: TrainingArguments of a recipe") {
 }
 
 TEST_CASE("trainers: a text of none, and one beyond the limits") {
-  for (const std::string text : {std::string("hello"), std::string("a: 1"), std::string(""), std::string("{\"x\": 1}"), std::string("[a]\nb = 1"), std::string("{"), std::string(2 << 20, 'a')}) {
+  for (const std::string& text : {std::string("hello"), std::string("a: 1"), std::string(""), std::string("{\"x\": 1}"), std::string("[a]\nb = 1"), std::string("{"), std::string(2 << 20, 'a')}) {
     const Result<ImportedTrainer> found = import_trainer(text);
     REQUIRE(!found);
     CHECK(!found.errors().front().text.empty());
@@ -393,5 +393,7 @@ TEST_CASE("trainers: a configuration put over a plan") {
   const Result<Json> unknown = answer_import_trainer(Json{{"text", "model_name_or_path: nobody/Mistral-7B-v0.2\nlearning_rate: 1"}}, presets);
   REQUIRE(unknown);
   CHECK(unknown.value().at("missing")[0] == "model");
-  CHECK(unknown.value().at("unread")[0].at("text").get<std::string>().find("mistral-7b-v0.1") != std::string::npos);
+  bool names_near = false;
+  for (const Json& u : unknown.value().at("unread")) names_near = names_near || u.at("text").get<std::string>().find("mistral-7b-v0.1") != std::string::npos;
+  CHECK(names_near);
 }
