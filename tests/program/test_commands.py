@@ -5,7 +5,7 @@ import re
 import pytest
 
 BUILT = ["estimate", "compare", "topology", "collectives", "presets", "accuracy"]
-READ_FILES = ["import", "validate", "replay", "measure"]  # their examples need files, or a launcher
+READ_FILES = ["import", "export", "validate", "replay", "measure"]  # their examples need files, or a launcher
 LATER = "search fit diagnose".split()
 
 
