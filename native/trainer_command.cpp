@@ -77,7 +77,13 @@ int run_export(const Options& options, const Presets& presets) {
   return options.out_folder.empty() ? print(render_export(exported.value()), kDone) : write_files(exported.value(), options.out_folder);
 }
 
-bool looks_like_trainer(const std::string& text) { return detected_trainer(text).has_value(); }
+bool looks_like_trainer(const std::string& text) {
+  if (detected_trainer(text)) return true;
+  // A file with a fault in it has no keys, but still its words.
+  for (const char* word : {"[parallelism]", "[training]", "\"zero_optimization\"", "distributed_type:", "per_device_train_batch_size"})
+    if (text.find(word) != std::string::npos) return true;
+  return false;
+}
 
 int run_import_trainer(const Options& options, const std::string& text, const Presets& presets) {
   Json request{{"text", text}};

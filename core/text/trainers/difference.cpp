@@ -112,7 +112,7 @@ std::vector<Difference> differences(const Plan& plan, const ImportedTrainer& imp
   const std::vector<PlanLeaf> before = plan_leaves(document), after = plan_leaves(completed(imported, onto));
   std::vector<Difference> found;
   for (const PlanLeaf& leaf : before) {
-    if (means_nothing(plan, leaf.path)) continue;
+    if (means_nothing(plan, leaf.path) || leaf.path == "training.details") continue;  // null: its parts are looked at below
     const Json* stated = value_of(after, leaf.path);
     // Left open, data follows from the cluster and the other degrees, which are compared themselves.
     if (stated == nullptr && leaf.path == "parallel.data") continue;
@@ -154,7 +154,10 @@ Json completed(const ImportedTrainer& parts, const Json& onto) {
   if (Json* layout = document.contains("parallel") ? &document["parallel"] : nullptr; layout != nullptr && layout->is_object())
     for (const char* key : {"data", "data_sharding", "shard_group", "gradient_sync", "overlap", "deepspeed"}) layout->erase(key);
   if (Json* recipe = document.contains("training") ? &document["training"] : nullptr; recipe != nullptr && recipe->is_object())
-    for (const char* key : {"global_batch_size", "kernels", "implementation"}) recipe->erase(key);
+    for (const char* key : {"kernels", "implementation"}) recipe->erase(key);
+  // A batch that the configuration decides in part is not mixed with another's.
+  const bool decides_batch = parts.open.rank_batch > 0 || parts.open.accumulation > 0 || member_at(parts.plan, "training.micro_batch_size") != nullptr;
+  if (decides_batch && document.contains("training") && document["training"].is_object()) document["training"].erase("global_batch_size");
   if (document.contains("cluster") && document["cluster"].is_string() && parts.plan.contains("cluster"))
     document["cluster"] = Json{{"node", document["cluster"]}};
   document = overlaid(std::move(document), parts.plan);
@@ -210,11 +213,12 @@ Result<std::vector<RoundTripDifference>> round_trip(const Plan& plan, Trainer tr
   std::vector<RoundTripDifference> found;
   for (const PlanLeaf& leaf : before) {
     const Json* now = value_of(after, leaf.path);
+    if (leaf.path == "training.details") continue;  // null: its parts are looked at below
     const Json is = now == nullptr ? Json(nullptr) : *now;
-    if (is != leaf.value) found.push_back({leaf.path, leaf.value, is});
+    if (is != leaf.value && !means_nothing(plan, leaf.path)) found.push_back({leaf.path, leaf.value, is});
   }
   for (const PlanLeaf& leaf : after)
-    if (value_of(before, leaf.path) == nullptr && !leaf.value.is_null()) found.push_back({leaf.path, nullptr, leaf.value});
+    if (value_of(before, leaf.path) == nullptr && !leaf.value.is_null() && !means_nothing(plan, leaf.path) && !is_switched_so(plan, leaf)) found.push_back({leaf.path, nullptr, leaf.value});
   return found;
 }
 
