@@ -112,6 +112,8 @@ Result<Export> write(const Plan& plan) {
   if (t.kernels == Kernels::compiled) j["dynamo_config"] = Json{{"dynamo_backend", "INDUCTOR"}};
   Export out;
   out.files.push_back({"accelerate.yaml", dump_yaml(j, "accelerate launch --config_file accelerate.yaml train.py\nWritten by wireplan; with several machines add machine_rank and main_process_ip.")});
+  if (!is_deepspeed && p.data_sharding == DataSharding::ddp && p.data > 1 && p.tensor > 1)
+    out.notes.push_back({Severity::warning, "parallel.data_sharding", "Accelerate does not run DDP with tensor parallelism. Nearest: fsdp"});
   out.notes.push_back({Severity::info, "model", "model, data, batch and optimizer stay in the training code"});
   return out;
 }

@@ -167,6 +167,9 @@ Result<Export> write(const Plan& plan) {
 
   Export out;
   out.files.push_back({"torchtitan.toml", dump_toml(j, "torchtitan 0.2: torchrun ... -m torchtitan.train --job.config_file torchtitan.toml\nWritten by wireplan; data, learning rate and checkpoints are yours to add.")});
+  const Parallel& p = plan.parallel;
+  if (p.data_sharding == DataSharding::ddp && p.data > 1 && p.tensor * p.pipeline > 1)
+    out.notes.push_back({Severity::warning, "parallel.data_sharding", "torchtitan's DDP runs without tensor and pipeline parallelism only: it refuses this layout. Nearest: fsdp"});
   if (!j.contains("model") || !j["model"].contains("name"))
     out.notes.push_back({Severity::warning, "model", "torchtitan has no flavor of this model: register its sizes as one and name it in [model]"});
   else if (model_of(plan.model.id)->layers != plan.model.num_layers)
@@ -314,6 +317,7 @@ Result<ImportedTrainer> read(const ConfigText& config) {
   const Count local = r.count(is_old ? "training.batch_size" : "training.local_batch_size", 8);
   read_pipeline(r, pipeline, local, layers);
   const Count global = r.count("training.global_batch_size", -1, -1);
+  if (global == 0) r.fail("training.global_batch_size", "-1, or 1 and more", "global_batch_size 0 trains on nothing. Nearest: -1");
   if (global > 0) r.give("training.global_batch_size", global, "training.global_batch_size");
   else if (shards > 0) r.give("training.global_batch_size", local * copies * shards, "training.local_batch_size, the data-parallel degrees");
   else r.out.open.rank_batch = local;

@@ -397,3 +397,16 @@ TEST_CASE("trainers: a configuration put over a plan") {
   for (const Json& u : unknown.value().at("unread")) names_near = names_near || u.at("text").get<std::string>().find("mistral-7b-v0.1") != std::string::npos;
   CHECK(names_near);
 }
+
+TEST_CASE("trainers: layouts that a trainer refuses are said to be so") {
+  const std::string ddp = R"("data_sharding":"ddp","tensor":2)";
+  const Plan plan = plan_of(dump_json(document_of(R"("gradient_dtype":"fp32","implementation":"torchtitan")", ddp, 1)));
+  for (const Trainer trainer : {Trainer::torchtitan, Trainer::accelerate}) {
+    const Result<Export> exported = export_plan(plan, trainer);
+    REQUIRE(exported);
+    bool warns = false;
+    for (const Note& n : exported.value().notes) warns = warns || (n.severity == Severity::warning && n.path == "parallel.data_sharding");
+    CHECK(warns);
+  }
+  CHECK(!import_trainer("[training]\nglobal_batch_size = 0", Trainer::torchtitan));
+}
