@@ -14,10 +14,12 @@
 #include "core/text/render_measurements.hpp"
 #include "core/text/render_model.hpp"
 #include "core/text/stated_cluster.hpp"
+#include "core/text/trainers/trainer.hpp"
 #include "native/files.hpp"
 #include "native/measurements.hpp"
 #include "native/output.hpp"
 #include "native/topology_nccl.hpp"
+#include "native/trainer_command.hpp"
 #include "native/weights.hpp"
 
 namespace wireplan {
@@ -27,8 +29,8 @@ namespace {
 Error not_imported(const std::string& path, const std::string& text) {
   const std::string given = value_text(Json(path));
   const auto holds = [&](const char* part) { return text.find(part) != std::string::npos; };
-  std::string nearest = "a log of nccl-tests, one written with NCCL_DEBUG=INFO, or a model's config.json";
-  std::string what = " is neither a log of nccl-tests nor one of NCCL";
+  std::string nearest = "a log of nccl-tests, one written with NCCL_DEBUG=INFO, a model's config.json, or a configuration of " + names_listed<Trainer>();
+  std::string what = " is neither a log of nccl-tests nor one of NCCL, no model's configuration and no trainer's";
   if (holds("<system") || (holds("GPU0") && holds("GPU1"))) {
     what = " is a topology";
     nearest = "wireplan topology import FILE";
@@ -36,7 +38,7 @@ Error not_imported(const std::string& path, const std::string& text) {
     what = " is a document of this program already";
     nearest = "wireplan validate FILE --cluster NODE";
   }
-  return {"", given, "a log of nccl-tests or NCCL", given + what + ". Nearest: " + nearest};
+  return {"", given, "a log of nccl-tests or NCCL, or a trainer's configuration", given + what + ". Nearest: " + nearest};
 }
 
 int import_tests(const Options& options, const std::string& text) {
@@ -84,6 +86,12 @@ int import_model(const Options& options, const std::string& text, const Presets&
   return print(dump_json(document), status);
 }
 
+std::vector<std::string> import_kinds() {
+  std::vector<std::string> kinds = {"nccl-tests", "nccl", "config"};
+  for (const std::string_view name : kNames<Trainer>) kinds.emplace_back(name);
+  return kinds;
+}
+
 bool holds_run(const std::string& text) {
   const std::size_t start = text.find_first_not_of(" \t\r\n");
   if (start == std::string::npos || text[start] != '{') return false;
@@ -113,28 +121,31 @@ int run_import(const Options& options, const Presets& presets) {
   if (is_tests) return import_tests(options, text.value());
   if (options.import_as == "nccl" || looks_like_nccl_log(text.value())) return import_log(options, text.value(), presets);
   if (options.import_as == "config" || looks_like_config(text.value())) return import_model(options, text.value(), presets);
+  if (value_named<Trainer>(options.import_as) || looks_like_trainer(text.value())) return run_import_trainer(options, text.value(), presets);
   if (text.value().find("\"wireplan.") != std::string::npos)
     if (const Result<Json> json = parse_json(text.value()); !json) return print_errors(in_file(options.files.front(), json.errors()), options.json);
   return print_errors({not_imported(options.files.front(), text.value())}, options.json);
 }
 
 void define_import(CLI::App& app, Options& options) {
-  CLI::App* import = app.add_subcommand("import", "read a model's config.json, logs of nccl-tests and of NCCL, and runs of measure");
+  CLI::App* import = app.add_subcommand("import", "read a model's config.json, trainers' configurations, logs of nccl-tests and of NCCL, and runs of measure");
   import->add_option("FILE", options.files, "the file, or - for standard input")->required()->expected(1)->type_name("");
   import->add_option("--op", options.op, "what a table measured that does not say so, e.g. all_gather")->type_name("OP")->check(CLI::IsMember(std::vector<std::string>(kNames<Collective>.begin(), kNames<Collective>.end())));
-  import->add_option("--as", options.import_as, "what the text is read as, where it holds both")->type_name("KIND")->check(CLI::IsMember({"nccl-tests", "nccl", "config"}));
+  import->add_option("--as", options.import_as, "what the text is read as, where its content does not say: nccl-tests, nccl, config or a trainer")->type_name("KIND")->check(CLI::IsMember(import_kinds()));
   import->add_option("--cluster", options.cluster, "with a log of NCCL: the machine to compare with; a node's id, a file, or an NCCL topology file (*.xml)")->type_name("CLUSTER");
   import->add_option("--weights", options.weights, "with a config.json: its weights, to compare the count with; a .safetensors file, an index, or their folder")->type_name("FILE|DIR");
   import->add_option("--model-type", options.model_type, "with a config.json: read it as this model_type")->type_name("TYPE");
   import->add_option("--set", options.edits, "with a config.json: state a field it does not, e.g. model.mlp=swiglu; may be repeated")->type_name("PATH=VALUE")->expected(1)->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  auto* json = import->add_flag("--json", options.json, "print the JSON document: wireplan.model/1, wireplan.profile/1 or wireplan.nccl/1");
+  add_trainer_options(*import, options);
+  auto* json = import->add_flag("--json", options.json, "print the JSON document: wireplan.model/1, wireplan.profile/1, wireplan.nccl/1 or the plan");
   import->add_flag_callback("--markdown", [&options] { options.format = RenderFormat::markdown; }, "print Markdown")->excludes(json);
   import->add_option("--presets", options.presets_folder, "folder with presets of your own: DIR/<kind>/<id>.json")->type_name("DIR");
   import->footer("Examples:\n"
                  "  wireplan import config.json --weights model.safetensors.index.json\n"
                  "  wireplan import all_reduce.txt --json > profile.json\n"
                  "  mpirun -np 8 all_gather_perf -b 8 -e 8G -f 2 | wireplan import -\n"
-                 "  NCCL_DEBUG=INFO python train.py 2>&1 | wireplan import - --cluster dgx-a100-80gb");
+                 "  NCCL_DEBUG=INFO python train.py 2>&1 | wireplan import - --cluster dgx-a100-80gb\n"
+                 "  wireplan import llama3_8b.toml --onto llama-3-8b-fsdp --json > plan.json");
 }
 
 }  // namespace wireplan

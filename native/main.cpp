@@ -22,6 +22,7 @@
 #include "native/reference_runs.hpp"
 #include "native/search_command.hpp"
 #include "native/topology_command.hpp"
+#include "native/trainer_command.hpp"
 
 static_assert(wireplan::kEngineVersion == WIREPLAN_VERSION, "the engine's version is that of the project");
 
@@ -178,6 +179,7 @@ int run(const Options& options) {
       return print_errors({Error{"environment", value_text(Json(wrong.substr(0, wrong.find(':')))), "what mpirun, srun or torchrun set", wrong}}, options.json);
   if (options.command == "measure") return run_measure(options, presets);
   if (options.command == "replay") return run_replay(options, presets);
+  if (options.command == "export") return run_export(options, presets);
   if (options.command == "import") return run_import(options, presets);
   if (options.command == "validate") return run_validate(options, presets);
   return print_errors({not_built_yet(options.command)}, options.json);

@@ -15,6 +15,7 @@
 #include "native/measurements.hpp"
 #include "native/search_command.hpp"
 #include "native/topology_command.hpp"
+#include "native/trainer_command.hpp"
 
 namespace wireplan {
 namespace {
@@ -22,9 +23,8 @@ namespace {
 struct Later {  // commands of the design that are not built yet
   const char *name, *arguments, *what;
 };
-constexpr std::array<Later, 2> kLater = {{
+constexpr std::array<Later, 1> kLater = {{
     {"diagnose", "story", "what to change first"},
-    {"export", "story", "write a plan for other tools"},
 }};
 
 }  // namespace
@@ -154,6 +154,7 @@ void define(CLI::App& app, Options& options) {
   define_collectives(app, options);
   define_measure(app, options);
   define_replay(app, options);
+  define_export(app, options);
   define_import(app, options);
   define_validate(app, options);
 

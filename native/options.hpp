@@ -90,6 +90,7 @@ struct Options {
   std::string weights, model_type;              // of import with a config.json
   double tolerance = 0;                         // 0: the band of the prediction
   std::string out_folder;
+  std::string trainer, onto;                    // --to of export, --onto of import
   bool measure = false;
 };
 

@@ -34,6 +34,10 @@ extern "C" {
                   "top":10, "verdict":"tight|may-not-fit", "unit":"GB|GiB", "points":true} -> the best layouts (wireplan.search/1); all but the plan may be left out
      import_config    {"text":"<config.json>", "weights"?:"<header of .safetensors, or its index>", "model_type"?, "set"?:[["model.mlp", "swiglu"]]}
                       -> the model of a plan (wireplan.model/1): each field with its key, the count, equal presets, stored weights beside it
+     export       {"plan":STATED, "set"?, "trainer"?:"torchtitan|deepspeed|accelerate|megatron|training-arguments|megatron-bridge|lightning"} -> its files, what they
+                  cannot say, what reading them again changes (wireplan.export/1); without a trainer the usual one of the plan
+     import_trainer  {"text", "trainer"?, "onto"?:STATED} -> the parts of a plan that a trainer's configuration states, where each comes from, keys that are not
+                  read, what is missing (wireplan.import/1); with "onto" also "document": that plan with them, and "problems"
    The caller frees the result with wireplan_free. */
 char* wireplan_call(const char* command, const char* json);
 void wireplan_free(char* text);

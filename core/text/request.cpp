@@ -23,6 +23,7 @@
 #include "core/text/step_waits_text.hpp"
 #include "core/text/step_questions.hpp"
 #include "core/text/topology_request.hpp"
+#include "core/text/trainers/trainer_request.hpp"
 
 namespace wireplan {
 namespace {
@@ -443,8 +444,10 @@ Result<Json> answer(std::string_view command, const Json& request, const Presets
   if (command == "search") return answer_search(request, presets);
   if (command == "import_config") return answer_import_config(request, presets);
   if (command == "import_topology") return answer_import_topology(request, presets);
+  if (command == "export") return answer_export(request, presets);
+  if (command == "import_trainer") return answer_import_trainer(request, presets);
 
-  constexpr std::string_view names = "estimate | explain | compare | placement | fit | render | collectives | topology | nccl | presets | parse_link | format_link | import_topology | import_nccl_tests | import_nccl_log | import_config | search";
+  constexpr std::string_view names = "estimate | explain | compare | placement | fit | render | collectives | topology | nccl | presets | parse_link | format_link | import_topology | import_nccl_tests | import_nccl_log | import_config | import_trainer | export | search";
   const bool needs_constants = command == "estimate" || command == "explain" || command == "compare" || command == "placement" || command == "fit" || command == "render";
   if (!needs_constants)
     return Error{"", value_text(Json(command)), std::string(names), "there is no command " + value_text(Json(command)) + "; the commands are " + std::string(names)};

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(
     not (SITE / "wireplan.mjs").exists() or not shutil.which("node"), reason="no module was built, or no node to run it")
 
 EXPORTS = set(
-    "ready version estimate compare search explain placement fit collectives topology nccl presets parseLink formatLink importTopology importNcclTests importConfig"
+    "ready version estimate compare search explain placement fit collectives topology nccl presets parseLink formatLink importTopology importNcclTests importConfig exportPlan importTrainer"
     " toText toMarkdown toCsv".split())
 
 

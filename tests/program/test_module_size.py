@@ -2,7 +2,8 @@
 
 The aim is 120 kB. It is not reached: the core's readers and writers are most of it, the importers of topologies and logs, the measured
 tables and the search for a mapping about 110 kB, what NCCL decides 37 kB, the memory model 36 kB, the step in time (schedules, kernels by shape, time line, scaling, crossings) 31 kB,
-the reader of config.json 14 kB with descriptions of 65 architectures in 7 kB more. Until then this keeps it from growing.
+the reader of config.json 14 kB with descriptions of 65 architectures in 7 kB more;
+trainers' configurations 91 kB, of which toml++ is 40 and libyaml with the trainers 51. Until then this keeps it from growing.
 """
 
 import os
@@ -13,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = Path(os.environ.get("WIREPLAN_SITE", ROOT / "build/site"))
-CEILING = 474_000
+CEILING = 580_000
 
 
 @pytest.mark.skipif(not (SITE / "wireplan.wasm").exists(), reason="no module was built")

@@ -2,6 +2,7 @@
 
 emscripten_floor=3.1.69   # Debian 13's; older ones lack parts of C++20's library
 catch2_version=3.7.1
+libyaml_version=0.2.5
 
 installed() { # installed PACKAGE [VERSION_PREFIX]
   local found
@@ -143,6 +144,26 @@ fetch_catch2() {
   mv "$work/extras" third_party/catch2.new
   cp "$work/LICENSE.txt" third_party/catch2.new
   mv third_party/catch2.new third_party/catch2
+  rm -r "$work"
+}
+
+# ------------------------------------------------------------------ libyaml
+# Debian packages libyaml compiled for this machine only; the module needs its
+# source. From Debian's source package: apt checks its hash.
+fetch_libyaml() {
+  local work=$cache/libyaml
+  private_lists
+  rm -rf "$work" third_party/libyaml
+  mkdir -p "$work"
+  (
+    cd "$work"
+    apt-get "${apt[@]}" source --download-only "libyaml/trixie"
+    tar -xf libyaml_*.orig.tar.* --strip-components=1
+  )
+  grep -q "$libyaml_version" "$work/CMakeLists.txt" || grep -q "$libyaml_version" "$work/announcement.msg"
+  mkdir -p third_party/libyaml.new
+  mv "$work"/{src,include,License} third_party/libyaml.new
+  mv third_party/libyaml.new third_party/libyaml
   rm -r "$work"
 }
 

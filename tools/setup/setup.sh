@@ -32,6 +32,7 @@ complete() {
   [ "$(cat "$cache/setup.stamp" 2>/dev/null)" = "$stamp" ] &&
     [ -x .venv/bin/python ] && [ -f third_party/imgui/imgui.h ] &&
     [ -f third_party/implot/implot.h ] && [ -f third_party/catch2/catch_amalgamated.cpp ] &&
+    [ -f third_party/libyaml/include/yaml.h ] &&
     command -v cmake ninja g++ ccache emcc node chromium brotli clang-format-19 >/dev/null
 }
 complete && exit 0
@@ -45,6 +46,7 @@ packages=(
   cmake ninja-build g++ ccache clang-format-19       # to build
   python3 python3-venv                              # presets, tests, server
   nlohmann-json3-dev libcli11-dev                   # JSON; command line
+  libtomlplusplus-dev                               # trainers' configurations
   libglfw3-dev libgl-dev                            # the page as a desktop window
   openmpi-bin libopenmpi-dev                        # measuring between hosts
   nodejs chromium xvfb xauth                        # the page and module under test
@@ -80,6 +82,8 @@ fi
 fix_debian_emscripten
 [ -f third_party/catch2/catch_amalgamated.cpp ] ||
   step "Catch2 in one file (for WebAssembly)" fetch_catch2
+[ -f third_party/libyaml/include/yaml.h ] ||
+  step "libyaml" fetch_libyaml
 
 if [ "$(cat .venv/stamp 2>/dev/null)" != "$(sha256sum <requirements.txt)" ]; then
   step "Python tools in .venv" python_tools

@@ -193,3 +193,9 @@ export async function search(plan, options = {}, onProgress, signal) {
     core._wireplan_search_close(handle);
   }
 }
+
+/** A plan as the files of a trainer: "torchtitan", "deepspeed", "accelerate", ...; left out: the usual one of the plan. */
+export const exportPlan = (plan, trainer) => call("export", { plan: planOf(plan), trainer });
+
+/** The parts of a plan that a trainer's configuration states; {onto: plan}: that plan with them; {trainer} where its content does not say. */
+export const importTrainer = (text, { trainer, onto } = {}) => call("import_trainer", { text, trainer, ...(onto === undefined ? {} : { onto: planOf(onto) }) });

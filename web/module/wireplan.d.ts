@@ -676,8 +676,9 @@ export interface SearchAnswer {
   /** Into `plans`, by time: the front of memory and time. */
   pareto: number[];
   pareto_exact: boolean;
-  losers: { reason: string; count: number; edits: PlanEdit[]; text: string }[];
-  popular: (Partial<SearchNumbers> & { name: string; fits: boolean; edits: PlanEdit[]; text: string })[];
+  capacity_bytes: number;
+  losers: { reason: string; count: number; edits: PlanEdit[]; example: (SearchNumbers & { label: string }) | null; at_least_s: number; text: string }[];
+  popular: (Partial<SearchNumbers> & { name: string; fits: boolean; label: string | null; edits: PlanEdit[]; text: string })[];
   points?: [need_bytes: number, time_s: number, exposed: number, data_sharding: string, reason: string][];
   notes: Note[];
 }
@@ -691,3 +692,34 @@ export interface SearchProgress {
 
 /** The best layouts; works in slices of some 12 ms. A signal that aborts ends it with what is known. */
 export function search(plan: Stated, options?: SearchOptions, onProgress?: (known: SearchProgress) => void, signal?: AbortSignal): Promise<SearchAnswer | Errors>;
+
+export type Trainer = "torchtitan" | "deepspeed" | "accelerate" | "megatron" | "training-arguments" | "megatron-bridge" | "lightning";
+
+/** What a trainer reads, what it cannot say of the plan, and what reading the files again would change. */
+export interface TrainerExport {
+  schema: "wireplan.export/1";
+  trainer: Trainer;
+  files: { name: string; text: string }[];
+  inexpressible: { path: string; value: string; text: string }[];
+  notes: Note[];
+  round_trip: { path: string; before: unknown; after: unknown }[];
+}
+
+/** What a trainer's configuration states of a plan. `document` is the plan `onto` with it. */
+export interface TrainerImport {
+  schema: "wireplan.import/1";
+  trainer: Trainer;
+  plan: object;
+  fields: { path: string; value: unknown; from: string }[];
+  unread: { key: string; value: string; effect: "none" | "changes-memory-or-time" | "unknown"; text: string }[];
+  missing: string[];
+  notes: Note[];
+  document?: object;
+  problems?: Errors["errors"];
+}
+
+/** A plan as the files of a trainer; left out: the usual one of its framework. */
+export function exportPlan(plan: Stated, trainer?: Trainer): TrainerExport | Errors;
+
+/** A trainer's configuration as parts of a plan; `onto`: the plan that it is put over. */
+export function importTrainer(text: string, options?: { trainer?: Trainer; onto?: Stated }): TrainerImport | Errors;

@@ -1,0 +1,4 @@
+#include "tests/fuzz/target.hpp"
+#include "tests/fuzz/trainer.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) { return wireplan::testing::fuzz(wireplan::testing::yaml_fault, data, size); }
