@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/fuzz/megatron.hpp"
 #include "tests/fuzz/topology.hpp"
 #include "tests/fuzz/xml.hpp"
 #include "tests/support/files.hpp"
@@ -20,7 +21,7 @@ struct Corpus {
   std::string (*fault)(std::string_view);
 };
 // A line for each tests/fuzz/fuzz_<name>.cpp.
-const Corpus kCorpora[] = {{"topology", topology_fault}, {"xml", xml_fault}};
+const Corpus kCorpora[] = {{"megatron", megatron_fault}, {"topology", topology_fault}, {"xml", xml_fault}};
 
 }  // namespace
 
