@@ -242,6 +242,11 @@ Launch launch(const Plan& plan, Launcher launcher, LaunchProgram program) { retu
 
 Launcher usual_launcher(Trainer trainer) { return trainer == Trainer::deepspeed ? Launcher::deepspeed : trainer == Trainer::accelerate ? Launcher::accelerate : Launcher::torchrun; }
 
+std::optional<Launcher> plain_launcher(std::string_view name) {
+  const std::optional<Launcher> launcher = value_named<Launcher>(name);
+  return launcher && *launcher <= Launcher::mpirun ? launcher : std::nullopt;
+}
+
 ExportedFile trainer_launch(const Plan& plan, Trainer trainer, const std::string& config) {
   LaunchProgram program;
   const auto before = [&](std::string text, std::string why) { program.before.push_back({std::move(text), std::move(why), ""}); };

@@ -2,6 +2,7 @@
 // GPU, with the variables the wiring asks for. Every line says why it is there; what the plan does not need is not written.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,6 +50,9 @@ Launch launch(const Plan& plan, Launcher launcher, LaunchProgram program = {});
 
 // The launcher that people use with a trainer.
 Launcher usual_launcher(Trainer trainer);
+
+// The launchers that a plan alone is enough for: torchrun, srun and mpirun; none for any other name.
+std::optional<Launcher> plain_launcher(std::string_view name);
 
 // launch.sh beside a trainer's files, the first of which is `config`.
 ExportedFile trainer_launch(const Plan& plan, Trainer trainer, const std::string& config);

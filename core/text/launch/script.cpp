@@ -64,7 +64,10 @@ Json write_launch(const Launch& l, const std::string& script) {
   put(j, "process", l.process.text);
   put(j, "inexpressible", std::move(inexpressible));
   put(j, "notes", std::move(notes));
-  put(j, "script", script);
+  Json file;
+  put(file, "name", "launch.sh");
+  put(file, "text", script);
+  put(j, "files", Json::array({std::move(file)}));
   return j;
 }
 

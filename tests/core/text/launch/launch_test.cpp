@@ -183,7 +183,7 @@ TEST_CASE("every line of every launcher has its words; scripts of many plans are
       for (const char c : text) quotes += c == '"';
       CHECK(quotes % 2 == 0);
       const Json document = write_launch(l, text);
-      CHECK(document.at("script") == text);
+      CHECK(document.at("files")[0].at("text") == text);
       CHECK(document.at("launcher") == name_of(l.launcher));
     }
   }
