@@ -1,5 +1,5 @@
 // Lightning: a Trainer with its strategy, in Python.
-// source: [lightning] lightning/pytorch/trainer/trainer.py, strategies/{ddp,fsdp,deepspeed,model_parallel}.py of release 2.5
+// source: https://github.com/Lightning-AI/pytorch-lightning, src/lightning/pytorch/trainer/trainer.py and strategies/ of release 2.5
 #include <utility>
 
 #include "core/base/format.hpp"
