@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <string>
 
+#include "core/text/launch/launch.hpp"
 #include "core/text/request.hpp"
 #include "core/text/trainers/trainer_request.hpp"
 #include "native/files.hpp"
@@ -14,9 +15,27 @@
 namespace wireplan {
 namespace {
 
-std::vector<std::string> trainer_names() { return {kNames<Trainer>.begin(), kNames<Trainer>.end()}; }
+std::vector<std::string> trainer_names() {
+  std::vector<std::string> names{kNames<Trainer>.begin(), kNames<Trainer>.end()};
+  for (const std::string_view launcher : kNames<Launcher>)
+    if (plain_launcher(launcher)) names.emplace_back(launcher);
+  return names;
+}
 
 void say(const std::string& text) { std::fprintf(stderr, "wireplan: %s\n", text.c_str()); }
+
+// Standard output and a single file hold the configuration; its launch comes with a folder.
+void keep_configuration(Json& exported, const std::string& place) {
+  std::error_code error;
+  Json& files = exported["files"];
+  if (files.size() < 2 || (!place.empty() && (place.back() == '/' || std::filesystem::is_directory(place, error)))) return;
+  for (std::size_t i = 1; i < files.size(); ++i)
+    if (files[i].at("name") == "launch.sh") {
+      files.erase(i);
+      say("launch.sh is written beside it into a folder: -o FOLDER/");
+      return;
+    }
+}
 
 // What the files do not say goes to standard error, so that standard output can be used as it is.
 void say_the_rest(const Json& exported) {
@@ -44,7 +63,7 @@ int write_files(const Json& exported, const std::string& place) {
 void define_export(CLI::App& app, Options& options) {
   CLI::App* command = app.add_subcommand("export", "write a plan as the configuration of a trainer");
   command->add_option("PLAN", options.plans, "the plan")->required()->expected(1)->type_name("");
-  command->add_option("--to", options.trainer, "the trainer; left out: the usual one of the plan's framework")->type_name("TRAINER")->check(CLI::IsMember(trainer_names()));
+  command->add_option("--to", options.trainer, "the trainer, or torchrun, srun or mpirun for the launch alone; left out: the usual trainer of the plan's framework")->type_name("TRAINER")->check(CLI::IsMember(trainer_names()));
   command->add_option("-o,--output", options.out_folder, "a folder for the files, or the file where there is one; left out: standard output")->type_name("PLACE");
   command->add_option("--set", options.edits, "change one field of the plan: path=value")->type_name("PATH=VALUE");
   command->add_flag("--json", options.json, "print the JSON document: wireplan.export/1");
@@ -52,7 +71,8 @@ void define_export(CLI::App& app, Options& options) {
   command->footer("What the trainer cannot say is listed on standard error.\n\nExamples:\n"
                   "  wireplan export llama-3-8b-fsdp --to torchtitan -o job.toml\n"
                   "  wireplan export codellama-34b-zero3 --to deepspeed > ds_config.json\n"
-                  "  wireplan export story --to training-arguments -o configs/\n\n" +
+                  "  wireplan export story --to training-arguments -o configs/\n"
+                  "  wireplan export llama-3-70b-megatron --to srun\n\n" +
                   std::string(kPlanForms));
 }
 
@@ -65,7 +85,7 @@ int run_export(const Options& options, const Presets& presets) {
   if (!plan) return print_errors(plan.errors(), options.json);
   Json request = plan.value().is_object() && plan.value().contains("plan") ? plan.value() : Json{{"plan", plan.value()}};
   if (!options.trainer.empty()) request["trainer"] = options.trainer;
-  const Result<Json> exported = answer("export", request, presets);
+  Result<Json> exported = answer("export", request, presets);
   if (!exported) {
     Errors errors = exported.errors();
     for (Error& e : errors)
@@ -74,6 +94,7 @@ int run_export(const Options& options, const Presets& presets) {
   }
   if (options.json) return print(dump_json(exported.value()), kDone);
   say_the_rest(exported.value());
+  keep_configuration(exported.value(), options.out_folder);
   return options.out_folder.empty() ? print(render_export(exported.value()), kDone) : write_files(exported.value(), options.out_folder);
 }
 

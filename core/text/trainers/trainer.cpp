@@ -1,6 +1,7 @@
 #include "core/text/trainers/trainer.hpp"
 
 #include "core/describe/defaults.hpp"
+#include "core/text/launch/launch.hpp"
 #include "core/text/plan_defaults.hpp"
 #include "core/text/trainers/difference.hpp"
 #include "core/text/trainers/trainers.hpp"
@@ -9,7 +10,7 @@ namespace wireplan {
 namespace {
 
 // By Trainer; null: not there yet.
-constexpr const TrainerCode* kCode[kNames<Trainer>.size()] = {&kTorchtitan, &kDeepSpeed, &kAccelerate, nullptr, &kTrainingArguments, nullptr, nullptr};
+constexpr const TrainerCode* kCode[kNames<Trainer>.size()] = {&kTorchtitan, &kDeepSpeed, &kAccelerate, &kMegatron, &kTrainingArguments, &kMegatronBridge, &kLightning};
 
 constexpr std::string_view kLabels[kNames<Trainer>.size()] = {"torchtitan", "DeepSpeed", "Accelerate", "Megatron-LM", "Hugging Face TrainingArguments", "NeMo Megatron-Bridge", "Lightning"};
 
@@ -44,7 +45,10 @@ Result<Export> export_plan(const Plan& plan, Trainer trainer) {
   const TrainerCode* code = trainer_code(trainer);
   if (code == nullptr) return unbuilt(trainer);
   Result<Export> exported = code->write(plan);
-  if (exported) add_inexpressible(plan, trainer, code->reasons, exported.value());
+  if (exported) {
+    add_inexpressible(plan, trainer, code->reasons, exported.value());
+    exported.value().files.push_back(trainer_launch(plan, trainer, exported.value().files.front().name));
+  }
   return exported;
 }
 

@@ -1,5 +1,6 @@
 #include "core/text/trainers/trainer_request.hpp"
 
+#include "core/text/launch/launch.hpp"
 #include "core/text/plan_json.hpp"
 #include "core/text/reader.hpp"
 #include "core/text/request.hpp"
@@ -62,9 +63,29 @@ void line(std::string& text, const std::string& indent, std::string_view words) 
   ((text += indent) += words) += '\n';
 }
 
+// The launch lines alone, for a training code of one's own.
+Result<Json> answer_launch(const Json& request, Launcher launcher, const Presets& presets) {
+  ReadLog log;
+  Reader r(log, request, "");
+  r.require("plan", "a plan document, a scenario id or a link");
+  for (const char* key : {"plan", "set", "trainer"}) r.find(key);
+  r.finish();
+  if (!log.errors.empty()) return log.finished();
+  Json only = request;
+  only.erase("trainer");
+  const Result<StatedPlan> stated = stated_plan(only, presets);
+  if (!stated) return stated.errors();
+  const Launch lines = launch(stated.value().plan, launcher);
+  Json document = write_launch(lines, launch_script(lines, "Starts the plan with " + std::string(name_of(launcher)) + "; train.py stands for your program."));
+  put(document, "round_trip", Json::array());
+  return document;
+}
+
 }  // namespace
 
 Result<Json> answer_export(const Json& request, const Presets& presets) {
+  if (const auto named = request.find("trainer"); named != request.end() && named->is_string())
+    if (const auto launcher = plain_launcher(named->get_ref<const std::string&>())) return answer_launch(request, *launcher, presets);
   ReadLog log;
   Reader r(log, request, "");
   r.require("plan", "a plan document, a scenario id or a link");

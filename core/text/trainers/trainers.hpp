@@ -25,5 +25,6 @@ const TrainerCode* trainer_code(Trainer trainer);
 
 // Each is defined in the file of its name.
 extern const TrainerCode kTorchtitan, kDeepSpeed, kAccelerate, kTrainingArguments;
+extern const TrainerCode kMegatron, kMegatronBridge, kLightning;
 
 }  // namespace wireplan

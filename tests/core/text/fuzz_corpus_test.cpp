@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/fuzz/hf_config.hpp"
+#include "tests/fuzz/megatron.hpp"
 #include "tests/fuzz/topology.hpp"
 #include "tests/fuzz/trainer.hpp"
 #include "tests/fuzz/xml.hpp"
@@ -22,7 +23,7 @@ struct Corpus {
   std::string (*fault)(std::string_view);
 };
 // A line for each tests/fuzz/fuzz_<name>.cpp.
-const Corpus kCorpora[] = {{"topology", topology_fault}, {"xml", xml_fault}, {"hf_config", hf_config_fault}, {"hf_weights", hf_weights_fault}, {"trainer", trainer_fault}, {"toml", toml_fault}, {"yaml", yaml_fault}};
+const Corpus kCorpora[] = {{"megatron", megatron_fault}, {"topology", topology_fault}, {"xml", xml_fault}, {"hf_config", hf_config_fault}, {"hf_weights", hf_weights_fault}, {"trainer", trainer_fault}, {"toml", toml_fault}, {"yaml", yaml_fault}};
 
 }  // namespace
 
