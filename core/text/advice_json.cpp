@@ -6,18 +6,15 @@
 
 #include "core/answer/advice_text.hpp"
 #include "core/text/plan_edits.hpp"
+#include "core/text/trainers/trainer.hpp"
 
 namespace wireplan {
 namespace {
 
 constexpr std::size_t kShownKinds = 12;  // of the smallest clusters in text, and the plan's own GPU; the document has all
 
-// The lines of the plan's own trainer that make the change: what its exporter writes otherwise for `after` than for `before`,
-// changed_lines(before, after, trainer). Empty where no exporter speaks for it.
-std::vector<std::string> trainer_lines(const Plan& before, const Plan& after) {
-  (void)before, (void)after;
-  return {};
-}
+// The lines of the plan's own trainer that make the change: what its exporter writes otherwise for `after` than for `before`.
+std::vector<std::string> trainer_lines(const Plan& before, const Plan& after) { return changed_lines(before, after, usual_trainer(after)); }
 
 void put_effect(Json& j, const Effect& e) {
   put(j, "need_bytes", e.need);
@@ -81,7 +78,12 @@ void render_changes(Sheet& sheet, const Plan& plan, const Advice& a, const PlanF
     const std::string number = std::to_string(i + 1);
     row('(' + number + ')', name_of(c.kind), c.effect);
     std::string line = '(' + number + ") " + c.label + ". " + price_text(a, c, unit) + ' ' + sheet.code(set_arguments(edits_between(plan, c.plan, filling)));
-    for (const std::string& trainer : trainer_lines(plan, c.plan)) line += ' ' + sheet.code(trainer);
+    const std::vector<std::string> lines = trainer_lines(plan, c.plan);
+    constexpr std::size_t kMostLines = 4;  // more is a new configuration: wireplan export
+    if (!lines.empty() && lines.size() <= kMostLines) {
+      line += " In " + std::string(name_of(usual_trainer(c.plan))) + ":";
+      for (const std::string& l : lines) line += ' ' + sheet.code(l);
+    }
     details.push_back(std::move(line));
   }
   sheet.table(table);

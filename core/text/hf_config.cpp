@@ -160,10 +160,10 @@ class Importer {
 };
 
 // Errors of the model, with the key of the file that is behind them.
-void name_keys(Errors& errors, const std::vector<ReadField>& fields, bool is_known) {
+void name_keys(Errors& errors, const std::vector<ConfigField>& fields, bool is_known) {
   Errors first;  // of each path: what is said of a key is not said again of the field it feeds
   for (Error& e : errors) {
-    for (const ReadField& field : fields) {
+    for (const ConfigField& field : fields) {
       if (field.path != e.path || field.config_path.empty()) continue;
       e.text += " (" + field.path + " is read from " + field.from + ")";
       e.path = field.config_path;
@@ -217,7 +217,7 @@ std::string model_name(const Json& document, const ImportedModel& out) {
 // Sizes are the model: where the file leaves them out, the class's stand in, which is seldom meant but in parts of a multimodal model.
 void note_standard_sizes(ImportedModel& out, bool is_part) {
   std::vector<std::string> left_out;
-  for (const ReadField& f : out.fields)
+  for (const ConfigField& f : out.fields)
     for (const char* size : {"model.hidden_size", "model.num_layers", "model.num_attention_heads", "model.intermediate_size", "model.vocab_size"})
       if (f.origin == FieldOrigin::standard && f.path == size) left_out.push_back(f.from + " = " + value_text(f.value));
   if (!left_out.empty()) out.notes.push_back({is_part ? Severity::info : Severity::warning, "", "sizes that the file leaves out are those of the class: " + joined(left_out)});
@@ -327,7 +327,7 @@ Result<ImportedModel> import_config(std::string_view text, const Presets& preset
 Json write_imported_model(const ImportedModel& m) {
   const ModelParameters count = count_parameters(m.model);
   Json fields = Json::array(), presets = Json::array(), notes = Json::array();
-  for (const ReadField& f : m.fields) {
+  for (const ConfigField& f : m.fields) {
     Json one = Json::object();
     put(one, "path", f.path);
     put(one, "value", f.value);

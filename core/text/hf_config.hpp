@@ -13,7 +13,7 @@
 
 namespace wireplan {
 
-struct ReadField {
+struct ConfigField {
   std::string path;  // of the plan: "model.hidden_size"
   Json value;
   FieldOrigin origin = FieldOrigin::constant;
@@ -33,7 +33,7 @@ struct NearPreset {
 struct ImportedModel {
   Model model;  // valid
   std::string model_type, architecture, source;
-  std::vector<ReadField> fields;
+  std::vector<ConfigField> fields;
   std::vector<std::string> presets;    // that are this model, field by field
   std::optional<NearPreset> nearest;   // where none is
   std::string stored_dtype;            // torch_dtype as written, "" where it is not stated

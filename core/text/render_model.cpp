@@ -9,7 +9,7 @@ namespace {
 
 std::string shown(const Json& value) { return value.is_string() ? value.get<std::string>() : value_text(value); }
 
-std::string origin_of(const ReadField& f, const ImportedModel& m) {
+std::string origin_of(const ConfigField& f, const ImportedModel& m) {
   switch (f.origin) {
     case FieldOrigin::stated: return f.from;
     case FieldOrigin::standard: return "default of the class for " + f.from;
@@ -59,7 +59,7 @@ std::string render_imported_model(const ImportedModel& m, const WeightsCheck* we
   }
   sheet.heading("What was read");
   Table table{{{"field"}, {"value"}, {"from"}}, {}, {}};
-  for (const ReadField& f : m.fields) {
+  for (const ConfigField& f : m.fields) {
     const bool is_left_out = f.value.is_null() || (f.origin == FieldOrigin::constant && (f.value == false || f.value == 0 || f.value == "none"));
     if (!is_left_out) table.rows.push_back({f.path.substr(f.path.find('.') + 1), shown(f.value), origin_of(f, m)});
   }

@@ -44,10 +44,10 @@ std::string notes_of(const ImportedModel& m) {
   return all;
 }
 
-const ReadField& field(const ImportedModel& m, const std::string& path) {
-  for (const ReadField& f : m.fields)
+const ConfigField& field(const ImportedModel& m, const std::string& path) {
+  for (const ConfigField& f : m.fields)
     if (f.path == path) return f;
-  static const ReadField none;
+  static const ConfigField none;
   FAIL("no field " << path);
   return none;
 }
@@ -132,7 +132,7 @@ TEST_CASE("every architecture is described soundly", "[hf]") {
       CHECK(has_path(bare.errors(), "model.head_dim"));
     } else {
       if (!bare) FAIL(text_of(bare.errors()));
-      for (const ReadField& f : bare.value().fields) CHECK(f.origin != FieldOrigin::stated);
+      for (const ConfigField& f : bare.value().fields) CHECK(f.origin != FieldOrigin::stated);
     }
     const Result<Json> document = parse_json(shipped().text("architectures", id));
     REQUIRE(document);
