@@ -28,6 +28,13 @@ TEST_CASE("what is no TOML says where") {
   CHECK(json("\xff = 1").starts_with("error"));
 }
 
+TEST_CASE("TOML that the library's own assumptions miss is refused") {
+  CHECK(json("[.b]\n").starts_with("error"));
+  CHECK(json("[# a\n").starts_with("error"));
+  CHECK(json("as.b\xd2\x92 = 1\n").starts_with("error"));  // U+0492 in a bare key
+  CHECK(json("a = '\xd2\x92'") == "{\"a\":\"\xd2\x92\"}");
+}
+
 TEST_CASE("TOML is bounded in size, depth and keys of a line") {
   CHECK(json(std::string(kMaxConfigBytes + 1, '#')).find("1 MiB") != std::string::npos);
   std::string nested = "a = ";
