@@ -132,10 +132,10 @@ int run_search(const Options& options, const Presets& presets) {
 
   const SearchReport report = search_report(search, a.base, a.plans.back(), a.constants, a.unit);
   const ExitStatus status = is_stopped || report.top == 0 ? kAnswerIsNo : kDone;
-  if (options.json) return print(dump_json(write_search(a, search, report)), status);
-  if (options.format == RenderFormat::csv) return print(search_csv(report), status);
+  if (options.json) return print(dump_json(write_search(a, search, report, presets)), status);
+  if (options.format == RenderFormat::csv) return print(search_csv(a, report, presets), status);
   Sheet sheet(options.format == RenderFormat::markdown);
-  render_search(sheet, a, report);
+  render_search(sheet, a, report, presets);
   return print(sheet.text(), status);
 }
 

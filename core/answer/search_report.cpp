@@ -26,12 +26,19 @@ std::string name_of_wait(const Estimate& e) {
 
 std::string times_text(double ratio) { return format_fixed(ratio, ratio < 10 ? 2 : 1) + " ×"; }
 
+// Whatever was left open.
+bool is_same(Plan a, Plan b) {
+  a.assumed = b.assumed = {};
+  a.left_open = b.left_open = {};
+  return a == b;
+}
+
 FoundPlan found(const Search& search, const Candidate& c, const Plan& base, const Constants& constants) {
   FoundPlan f;
   f.candidate = c;
   f.plan = search.plan_of(c);
   f.estimate = estimate(f.plan, constants);
-  f.edits = layout_edits(base, f.plan);
+  f.is_own = is_same(base, f.plan);
   f.label = layout_label(f.plan);
   return f;
 }
@@ -185,6 +192,43 @@ PopularChoice choice_of(const Popular& popular, const Plan& base, const SearchOp
 
 }  // namespace
 
+std::string layout_label(const Plan& plan) {
+  const Parallel& p = plan.parallel;
+  const Training& t = plan.training;
+  std::vector<std::string> words;
+  if (p.tensor > 1) words.push_back("TP " + text_of(p.tensor) + (p.sequence_parallel ? " + SP" : ""));
+  if (p.pipeline > 1) {
+    std::string stages = "PP " + text_of(p.pipeline);
+    if (p.pipeline_schedule != PipelineSchedule::one_f_one_b) stages += ' ' + std::string(name_of(p.pipeline_schedule));
+    if (p.virtual_stages > 1) stages += " × " + text_of(p.virtual_stages);
+    words.push_back(std::move(stages));
+  }
+  if (p.context > 1) words.push_back("CP " + text_of(p.context));
+  if (p.expert > 1) words.push_back("EP " + text_of(p.expert) + (p.expert_tensor > 1 ? " × " + text_of(p.expert_tensor) : ""));
+  const Count ranks = p.data * p.context;
+  if (ranks > 1 || words.empty() || p.data_sharding != DataSharding::ddp) {
+    std::string data(sharding_label(p.data_sharding));
+    if (p.shard_group > 0 && p.shard_group < ranks) data += ' ' + text_of(p.shard_group) + " × " + text_of(ranks / p.shard_group);
+    else if (p.data > 1) data += ' ' + text_of(p.data);
+    words.push_back(std::move(data));
+  }
+  if (p.order != "tp-cp-ep-dp-pp") words.push_back("order " + p.order);
+  words.push_back("micro-batch " + text_of(t.micro_batch_size));
+  switch (t.recompute.kind) {
+    case RecomputeKind::none: break;
+    case RecomputeKind::selective: words.push_back("selective recompute"); break;
+    case RecomputeKind::full: words.push_back("full recompute"); break;
+    case RecomputeKind::full_layers: words.push_back("full recompute of " + text_of(t.recompute.n) + (p.pipeline > 1 ? " layers a piece" : " layers")); break;
+    case RecomputeKind::every: words.push_back("recompute of every " + text_of(t.recompute.n) + ". layer"); break;
+  }
+  if (t.loss != Loss::logits_fp32) words.push_back(std::string(name_of(t.loss)) + " loss");
+  if (t.offload.parameters) words.push_back("parameters and optimizer on the host");
+  else if (t.offload.optimizer) words.push_back("optimizer on the host");
+  std::string label;
+  for (const std::string& w : words) label += (label.empty() ? "" : ", ") + w;
+  return label;
+}
+
 std::string difference_text(const Estimate& plan, const Estimate& other) {
   struct Change { const char* what; double seconds; };
   std::vector<Change> changes;
@@ -220,7 +264,7 @@ SearchReport search_report(const Search& search, const Plan& base, const Plan& s
   }
   for (std::size_t i = 0; i < r.plans.size(); ++i) {
     FoundPlan& f = r.plans[i];
-    f.why = i == 0 ? why_best(f, r.own, f.edits.empty(), unit) : why_next(f, r.plans.front(), unit);
+    f.why = i == 0 ? why_best(f, r.own, f.is_own, unit) : why_next(f, r.plans.front(), unit);
   }
   const FoundPlan* best = r.plans.empty() ? nullptr : &r.plans.front();
 

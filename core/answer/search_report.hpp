@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "core/answer/edits.hpp"
 #include "core/answer/search.hpp"
 #include "core/base/format.hpp"
 
@@ -15,7 +14,7 @@ struct FoundPlan {
   Candidate candidate;
   Plan plan;
   Estimate estimate;
-  std::vector<Edit> edits;
+  bool is_own = false;  // the plan that was searched from
   std::string label, why;
 };
 
@@ -47,6 +46,9 @@ struct SearchReport {
   std::vector<PopularChoice> popular;
   std::string text;                 // one sentence
 };
+
+// "TP 8, PP 16 interleaved × 2, ZeRO-1, micro-batch 1, full recompute".
+std::string layout_label(const Plan& plan);
 
 // The front is thinned to this many plans, evenly, its ends kept.
 inline constexpr std::size_t kMostFront = 40;

@@ -9,6 +9,7 @@
 using namespace wireplan;
 
 struct wireplan_search {
+  Presets presets;
   Errors errors;
   std::unique_ptr<AskedSearch> asked;
   std::optional<Search> search;
@@ -19,7 +20,7 @@ struct wireplan_search {
 wireplan_search* wireplan_search_open(const char* json) {
   auto opened = std::make_unique<wireplan_search>();
   const Result<Json> request = parse_json(json == nullptr ? "" : json);
-  Result<std::unique_ptr<AskedSearch>> asked = request ? asked_search(request.value(), Presets()) : Result<std::unique_ptr<AskedSearch>>(request.errors());
+  Result<std::unique_ptr<AskedSearch>> asked = request ? asked_search(request.value(), opened->presets) : Result<std::unique_ptr<AskedSearch>>(request.errors());
   if (!asked) {
     opened->errors = asked.errors();
     return opened.release();
@@ -47,7 +48,7 @@ char* wireplan_search_step(wireplan_search* s, int pieces) {
 char* wireplan_search_answer(wireplan_search* s) {
   if (!s->search) return copied(dump_json(write_errors(s->errors)));
   const AskedSearch& asked = *s->asked;
-  return copied(dump_json(write_search(asked, *s->search, search_report(*s->search, asked.base, asked.plans.back(), asked.constants, asked.unit))));
+  return copied(dump_json(write_search(asked, *s->search, search_report(*s->search, asked.base, asked.plans.back(), asked.constants, asked.unit), s->presets)));
 }
 
 void wireplan_search_close(wireplan_search* s) { delete s; }

@@ -1,4 +1,5 @@
 #include "core/base/format.hpp"
+#include "core/text/plan_edits.hpp"
 #include "core/text/search_request.hpp"
 
 namespace wireplan {
@@ -6,20 +7,10 @@ namespace {
 
 std::string share(Seconds part, Seconds whole) { return whole.value > 0 ? format_percent(part / whole) : ""; }
 
-std::string set_arguments(const std::vector<Edit>& edits) {
-  std::string text;
-  for (const Edit& e : edits) {
-    std::string value = e.value;
-    if (value.size() > 1 && value.front() == '"') value = value.substr(1, value.size() - 2);
-    const bool is_object = value.front() == '{';
-    text += (text.empty() ? "--set " : " --set ") + e.path + "=" + (is_object ? "'" + value + "'" : value);
-  }
-  return text;
-}
-
 }  // namespace
 
-void render_search(Sheet& sheet, const AskedSearch& asked, const SearchReport& r) {
+void render_search(Sheet& sheet, const AskedSearch& asked, const SearchReport& r, const Presets& presets) {
+  const PresetFilling filling(asked.base, presets);
   const ByteUnit unit = asked.unit;
   sheet.strong(r.text);
   const bool shows_gpus = r.options.objective == Objective::gpus || r.options.objective == Objective::cost;
@@ -47,9 +38,9 @@ void render_search(Sheet& sheet, const AskedSearch& asked, const SearchReport& r
     for (std::size_t i = 0; i < r.top && i < 3; ++i) reasons.push_back(std::to_string(i + 1) + ": " + r.plans[i].why);
     sheet.heading("Why");
     sheet.list(reasons);
-    if (!r.plans.front().edits.empty()) {
+    if (!r.plans.front().is_own) {
       sheet.heading("To use the first");
-      sheet.drawing(set_arguments(r.plans.front().edits));
+      sheet.drawing(set_arguments(edits_between(asked.base, r.plans.front().plan, filling)));
     }
   }
   if (r.front.size() > 1) {
@@ -80,13 +71,14 @@ void render_search(Sheet& sheet, const AskedSearch& asked, const SearchReport& r
   for (const Note& n : asked.notes) sheet.paragraph(n.text);
 }
 
-std::string search_csv(const SearchReport& r) {
+std::string search_csv(const AskedSearch& asked, const SearchReport& r, const Presets& presets) {
+  const PresetFilling filling(asked.base, presets);
   std::string text = csv_line({"rank", "label", "gpus", "time_s", "tokens_per_s_per_gpu", "exposed_communication_s", "need_bytes", "verdict", "mfu", "edits"});
   for (std::size_t i = 0; i < r.plans.size(); ++i) {
     const FoundPlan& f = r.plans[i];
     const Estimate& e = f.estimate;
     text += csv_line({i < r.top ? std::to_string(i + 1) : "", f.label, format_exact(f.candidate.gpus), format_exact(e.step.time.value.value), format_exact(e.step.tokens_per_s_per_gpu),
-                      format_exact(e.step.exposed_communication.value), format_exact(e.memory.need.value.value), std::string(name_of(e.memory.verdict)), format_exact(e.step.mfu), set_arguments(f.edits)});
+                      format_exact(e.step.exposed_communication.value), format_exact(e.memory.need.value.value), std::string(name_of(e.memory.verdict)), format_exact(e.step.mfu), set_arguments(edits_between(asked.base, f.plan, filling))});
   }
   return text;
 }

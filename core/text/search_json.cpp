@@ -1,23 +1,12 @@
 #include <utility>
 
 #include "core/text/answer_json.hpp"
+#include "core/text/plan_edits.hpp"
 #include "core/text/plan_json.hpp"
 #include "core/text/search_request.hpp"
 
 namespace wireplan {
 namespace {
-
-Json edits_json(const std::vector<Edit>& edits) {
-  Json list = Json::array();
-  for (const Edit& e : edits) {
-    Json one;
-    put(one, "path", e.path);
-    Result<Json> value = parse_json(e.value);
-    put(one, "value", value ? std::move(value.value()) : Json(e.value));
-    list.push_back(std::move(one));
-  }
-  return list;
-}
 
 void put_numbers(Json& j, const Estimate& e) {
   put(j, "need_bytes", e.memory.need.value);
@@ -45,11 +34,11 @@ void put_numbers(Json& j, const Estimate& e) {
   put(j, "waits_most", std::move(wait));
 }
 
-Json plan_json(const FoundPlan& f) {
+Json plan_json(const FoundPlan& f, Json edits) {
   Json j;
   put(j, "label", f.label);
   put(j, "gpus", f.candidate.gpus);
-  put(j, "edits", edits_json(f.edits));
+  put(j, "edits", std::move(edits));
   put_numbers(j, f.estimate);
   put(j, "why", f.why);
   put(j, "plan", write_plan(f.plan));
@@ -76,7 +65,9 @@ Json vary_json(const NameSet<Vary>& vary) {
 
 }  // namespace
 
-Json write_search(const AskedSearch& asked, const Search& search, const SearchReport& r) {
+Json write_search(const AskedSearch& asked, const Search& search, const SearchReport& r, const Presets& presets) {
+  const PresetFilling filling(asked.base, presets);
+  const auto edits_of = [&](const FoundPlan& f) { return edits_json(edits_between(asked.base, f.plan, filling)); };
   Json j;
   put(j, "schema", "wireplan.search/1");
   put(j, "engine", kEngineVersion);
@@ -93,7 +84,7 @@ Json write_search(const AskedSearch& asked, const Search& search, const SearchRe
   put(j, "yours", std::move(own));
   put(j, "top", static_cast<double>(r.top));
   Json plans = Json::array();
-  for (const FoundPlan& f : r.plans) plans.push_back(plan_json(f));
+  for (const FoundPlan& f : r.plans) plans.push_back(plan_json(f, edits_of(f)));
   put(j, "plans", std::move(plans));
   Json front = Json::array();
   for (const std::size_t i : r.front) front.push_back(i);
@@ -104,7 +95,7 @@ Json write_search(const AskedSearch& asked, const Search& search, const SearchRe
     Json one;
     put(one, "reason", name_of(l.losers.reason));
     put(one, "count", static_cast<double>(l.losers.count));
-    put(one, "edits", l.example ? edits_json(l.example->edits) : Json::array());
+    put(one, "edits", l.example ? edits_of(*l.example) : Json::array());
     Json example = nullptr;
     if (l.example) {
       put(example = Json::object(), "label", l.example->label);
@@ -121,7 +112,7 @@ Json write_search(const AskedSearch& asked, const Search& search, const SearchRe
     Json one;
     put(one, "name", p.name);
     put(one, "fits", p.best.has_value());
-    put(one, "edits", p.best ? edits_json(p.best->edits) : Json::array());
+    put(one, "edits", p.best ? edits_of(*p.best) : Json::array());
     put(one, "label", p.best ? Json(p.best->label) : Json(nullptr));
     if (p.best) put_numbers(one, p.best->estimate);
     else if (p.least_need > 0) put(one, "need_bytes", p.least_need);

@@ -156,7 +156,7 @@ Result<Json> answer_search(const Json& request, const Presets& presets) {
     for (std::size_t i = 0; i < search.pieces(); ++i) search.work(i, *worker);
     search.finish_block();
   }
-  return write_search(a, search, search_report(search, a.base, a.plans.back(), a.constants, a.unit));
+  return write_search(a, search, search_report(search, a.base, a.plans.back(), a.constants, a.unit), presets);
 }
 
 }  // namespace wireplan
