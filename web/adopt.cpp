@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "core/text/link.hpp"
 #include "core/text/plan_json.hpp"
 #include "core/text/read_profile.hpp"
 
@@ -96,10 +95,9 @@ Errors adopt_profile(AppState& state, const Json& json) {
   return {};
 }
 
-// [[path, value], …], all at once: some are valid only together. They are edits of the plan's link, which leaves open what the plan leaves open.
+// [[path, value], …], all at once: some are valid only together.
 Errors adopt_edits(AppState& state, const Json& edits) {
-  const std::string link = format_link(state.answer.plan, state.presets);
-  Json document = link.empty() ? base_of(state) : parse_link(link).value().plan;
+  Json document = base_of(state);
   if (!edits.is_array()) return {{"", value_text(edits), "an array of [path, value]", value_text(edits) + " is no list of edits"}};
   for (const Json& edit : edits) {
     if (!edit.is_array() || edit.size() != 2 || !edit[0].is_string()) return {{"", value_text(edit), "[path, value]", value_text(edit) + " is no edit"}};

@@ -40,11 +40,6 @@ class Differences {
     edits.push_back({path, std::move(value)});
   }
 
-  // Of a field that the document leaves out and that is filled in so.
-  void leave_out(std::string_view path) {
-    std::erase_if(edits, [&](const PlanEdit& e) { return e.path == path; });
-  }
-
   std::vector<PlanEdit> edits;
 };
 
@@ -81,13 +76,7 @@ std::vector<PlanEdit> edits_between(const Plan& before, const Plan& after, const
     d.state("training.global_batch_size", t.global_batch_size);
   if (is_assumed("parallel.gradient_sync") && p.data_sharding != was.data_sharding && filling.gradient_sync(after) != p.gradient_sync)
     d.state("parallel.gradient_sync", name_of(p.gradient_sync));
-  const LeftOpen& open = before.left_open;
-  if (open.gradient_sync && filling.gradient_sync(after) == p.gradient_sync) d.leave_out("parallel.gradient_sync");
   const Overlap filled = default_overlap(p, t);
-  if (open.gradient_reduce && filled.gradient_reduce == p.overlap.gradient_reduce) d.leave_out("parallel.overlap.gradient_reduce");
-  if (open.parameter_gather && filled.parameter_gather == p.overlap.parameter_gather) d.leave_out("parallel.overlap.parameter_gather");
-  if (open.tensor && filled.tensor == p.overlap.tensor) d.leave_out("parallel.overlap.tensor");
-  if (open.pipeline && filled.pipeline == p.overlap.pipeline) d.leave_out("parallel.overlap.pipeline");
   if (is_assumed("parallel.overlap") && !(filled == p.overlap) && !(filled == default_overlap(was, before.training))) d.state("parallel.overlap", to.at("parallel").at("overlap"));
   if (follows_vendor_recipes(was.framework, before.training) != follows_vendor_recipes(p.framework, t)) {
     d.state("training.cuda_graphs", t.cuda_graphs);

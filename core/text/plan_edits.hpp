@@ -25,8 +25,8 @@ class PresetFilling final : public PlanFilling {
 
 struct PlanEdit { std::string path; Json value; };
 
-// what: the edits that turn the document that `before` was read from into one that reads as `after`. Fields that it left out, and that would
-// then be filled in otherwise than `after` has them, are stated; those that would be filled in so are not.
+// what: the edits that turn any document of `before` into one that reads as `after`. Fields that the document of `before` may have left
+// out, and that would then be filled in otherwise than `after` has them, are stated.
 // valid: `after` is an edit of `before`, which read_plan() made; same implementation.  test: plan_edits_test.cpp.
 std::vector<PlanEdit> edits_between(const Plan& before, const Plan& after, const PlanFilling& filling);
 
