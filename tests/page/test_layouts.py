@@ -60,6 +60,19 @@ def test_the_plans_are_the_programs_and_one_click_takes_the_first(visit, link):
     assert link_of(page) == before
 
 
+def test_what_to_change_first_is_the_programs_advice(visit):
+    page = opened(visit("#v=1&m=mistral-7b-v0.1&c=dgx-a100-80gb&ds=fsdp"))
+    page.until("document.querySelector('#layouts-changes') !== null", timeout=30000)
+    done = subprocess.run([os.environ["WIREPLAN_PROGRAM"], "estimate", link_of(page), "--advise", "--json"], capture_output=True, check=True)
+    changes = json.loads(done.stdout)["advice"]["changes"][:12]
+    assert page.page.evaluate("() => [...document.querySelectorAll('#layouts-changes tbody tr')].map(r => [r.dataset.change, Number(r.querySelector('[data-value]').dataset.value)])") == [
+        [c["key"], c["time_change_s"]] for c in changes]
+    page.page.locator("#layouts-changes tbody button").first.click()
+    page.page.locator("#layouts:not([open])").wait_for(state="attached")
+    page.settle()
+    assert page.value("step.time_s") == changes[0]["time_s"]
+
+
 def test_what_may_change_is_chosen(visit):
     page = opened(visit("#v=1&m=mistral-7b-v0.1&c=dgx-a100-80gb&ds=fsdp"))
     page.page.locator("#layouts [data-vary=context]").click()

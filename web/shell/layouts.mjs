@@ -1,5 +1,6 @@
 // Which layout is fastest? A worker has the module search; what it knows shows while it goes on. Loaded when first asked for.
 import { makeAside, phrases, scrolling, wrong } from "./aside.mjs";
+import { adviceParts } from "./advice.mjs";
 import { drawTrade } from "./layouts_chart.mjs";
 import { choice, headline, loses, named, percent, popular, reason, why } from "./layouts_words.mjs";
 import { element, set } from "./dom.mjs";
@@ -32,7 +33,7 @@ const wishes = { objective: "throughput", vary: null };  // vary: null as the mo
 
 const count = (n) => n.toLocaleString("en");
 
-function run(plan, options, tell) {
+function run(plan, options, tell, advise) {
   worker ??= new Worker(new URL("./layouts_worker.mjs", import.meta.url), { type: "module" });
   const id = turn;
   return new Promise((done) => {
@@ -40,6 +41,7 @@ function run(plan, options, tell) {
     worker.onmessage = ({ data }) => {
       if (data.id !== turn) return;
       if (data.known) tell(data.known);
+      else if (data.advice) advise(data);
       else done(data);
     };
     worker.postMessage({ id, plan, options });
@@ -73,13 +75,13 @@ function controls(say, answer, state) {
   return element("div", { class: "wishes" }, element("label", {}, `${say("objective.label", "Best is")} `, select), element("div", { class: "varied", role: "group", "aria-label": say("vary", "What may change") }, element("span", {}, say("vary", "What may change")), ...Object.entries(VARY).map(chip)));
 }
 
-function useButton(say, { edits, label }) {
+function useButton(say, { edits }, label) {
   const use = say("use", "Use");
   return element(
     "button",
     {
       type: "button",
-      "aria-label": `${use} ${named(say, label)}`,
+      "aria-label": `${use} ${label}`,
       onclick: () => {
         // One edit for the page: some of these are valid only together.
         const said = page.adopt("edits", JSON.stringify(edits.map(({ path, value }) => [path, value])));
@@ -106,7 +108,7 @@ function bestTable(say, answer, unit) {
       element("td", { class: "num", "data-need": plan.need_bytes }, quantity(plan.need_bytes, "bytes", unit)),
       element("td", { class: "num" }, quantity(answer.capacity_bytes - plan.need_bytes, "bytes", unit)),
       element("td", { class: "num" }, percent(plan.mfu)),
-      element("td", { class: "remark" }, plan.edits.length ? useButton(say, plan) : say("this", "this plan")),
+      element("td", { class: "remark" }, plan.edits.length ? useButton(say, plan, named(say, plan.label)) : say("this", "this plan")),
     );
   return element(
     "table",
@@ -161,6 +163,7 @@ function fill(say, answer, state, spent) {
   if (answer.losers.length) parts.push(...losersPart(say, answer, unit));
   if (answer.popular.length)
     parts.push(element("h3", {}, say("popular", "What people commonly take")), element("ul", { id: "layouts-popular" }, ...answer.popular.map((one) => element("li", {}, element("b", {}, choice(say, one.name)), " · ", popular(say, one, answer, unit)))));
+  parts.push(element("div", { id: "layouts-first" }));  // what to change first comes a moment later
   aside.body.replaceChildren(...parts);
   if (answer.top && answer.points?.length) drawTrade(chart, answer, say, said, unit);
 }
@@ -185,7 +188,7 @@ async function ask(state) {
     const done = await run(state.link || JSON.parse(document_).plan, options, ({ progress, counts, best }) => {
       const so_far = best ? say("so_far", "; best so far {l}, {t} per step", { l: named(say, best.label), t: quantity(best.time_s, "s") }) : "";
       set(status, `${percent(progress)}, ${say("layouts", "{n} layouts", { n: count(counts.candidates) })}${so_far}`);
-    });
+    }, ({ advice, plan }) => document.querySelector("#layouts-first")?.replaceChildren(...adviceParts(advice, plan, state, (change, label) => useButton(say, change, label))));
     if (mine !== turn) return;
     if (done.answer.errors) aside.body.replaceChildren(controls(say, null, state), ...done.answer.errors.map((error) => wrong(error.text)));
     else fill(say, done.answer, state, done.spent_ms);

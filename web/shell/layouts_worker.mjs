@@ -1,5 +1,6 @@
-// Searches layouts beside the page, so that it stays at hand. In: {id, plan, options} or {id, stop}; out: {id, known} now and then, {id, answer}.
-import { ready, search } from "./wireplan.mjs";
+// Searches layouts beside the page, so that it stays at hand. In: {id, plan, options} or {id, stop}; out: {id, known} now and then, {id, answer}, and
+// what to change first, {id, advice, plan}.
+import { estimate, ready, search } from "./wireplan.mjs";
 
 const running = new Map();
 
@@ -19,8 +20,12 @@ onmessage = async ({ data: { id, plan, options, stop } }) => {
     const start = performance.now();
     const answer = await search(plan, options, tell, control.signal);
     postMessage({ id, answer, spent_ms: performance.now() - start });
+    if (control.signal.aborted) return;
+    const advised = estimate(plan, { advise: "changes" });
+    if (!advised.errors) postMessage({ id, advice: advised.advice, plan: advised.plan });
   } catch (error) {
     postMessage({ id, answer: { errors: [{ path: "", value: "", limit: "", text: String(error?.message ?? error) }] } });
+  } finally {
+    running.delete(id);
   }
-  running.delete(id);
 };
