@@ -15,7 +15,7 @@ TRAINERS = ["torchtitan", "accelerate", "training-arguments"]
 def test_a_plan_goes_out_and_comes_back(wireplan, tmp_path, trainer):
     done = wireplan("export", "llama-3-8b-fsdp", "--to", trainer, "-o", f"{tmp_path}/")
     assert done.returncode == 0 and "written: " in done.err
-    (first, *_) = sorted(tmp_path.iterdir(), key=lambda path: path.suffix == ".py")
+    (first, *_) = sorted(tmp_path.iterdir(), key=lambda path: path.suffix in (".py", ".sh"))  # the configuration before what starts it
     back = wireplan("import", str(first), "--onto", "llama-3-8b-fsdp", "--json")
     assert back.returncode == 0, back.err
     plan = json.loads(back.out)
