@@ -12,7 +12,7 @@ std::string text_of(Count n) { return std::to_string(n); }
 
 class Writing {
  public:
-  explicit Writing(const Plan& plan) : plan_(plan), m_(plan.model), t_(plan.training), p_(plan.parallel) {}
+  explicit Writing(const Plan& plan) : m_(plan.model), t_(plan.training), p_(plan.parallel) {}
 
   MegatronOptions write() {
     model();
@@ -259,7 +259,6 @@ class Writing {
     if (t_.offload.activations && p_.pipeline == 1 && t_.recompute.kind == RecomputeKind::none && m_.num_layers > 1) add(g, "cpu-offloading-num-layers", text_of(m_.num_layers - 1));
   }
 
-  const Plan& plan_;
   const Model& m_;
   const Training& t_;
   const Parallel& p_;
