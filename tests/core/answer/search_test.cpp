@@ -51,6 +51,7 @@ SearchOptions options_for(Objective objective) {
   SearchOptions o;
   o.objective = objective;
   o.vary = NameSet<Vary>::all();
+  o.vary.set(Vary::loss, false);  // three times as many layouts, and no bound depends on it
   o.top = 7;
   return o;
 }
@@ -71,6 +72,7 @@ void require_same(const std::vector<Candidate>& a, const std::vector<Candidate>&
 TEST_CASE("search: bounds discard no answer") {
   for (const Case& c : kCases)
     for (const Objective objective : {Objective::throughput, Objective::memory, Objective::cost}) {
+      if (objective == Objective::cost && &c != kCases) continue;  // of one cluster it is the throughput's order
       DYNAMIC_SECTION(c.name << ", " << name_of(objective)) {
         SearchOptions o = options_for(objective);
         o.small = SIZE_MAX;
@@ -110,7 +112,7 @@ TEST_CASE("search: every candidate is a valid plan, above its bounds, and what i
       std::size_t looked_at = 0;
       for (std::size_t i = 0; i < space.shapes().size(); ++i) {
         space.variants(space.shapes()[i], variants);
-        for (std::size_t v = i % 5; v < variants.size(); v += 5) {  // every fifth
+        for (std::size_t v = i % 9; v < variants.size(); v += 9) {  // every ninth
           Plan plan = base;
           space.apply(space.shapes()[i], variants[v], plan);
           INFO(layout_label(plan));
@@ -127,7 +129,7 @@ TEST_CASE("search: every candidate is a valid plan, above its bounds, and what i
           REQUIRE(high <= e.step.time.value.value * (1 + 1e-12));
           for (std::size_t s = 0; s < stages.size(); ++s) REQUIRE(kept_bytes(plan, stages[s], trained[s]) <= e.memory.need.value);
 
-          if (++looked_at % 40 != 0) continue;
+          if (++looked_at % 80 != 0) continue;
           Json document = parse_json(c.document).value();
           for (const PlanEdit& edit : edits_between(base, plan, filling)) REQUIRE(set_path(document, edit.path, dump_json_compact(edit.value)).empty());
           const Result<Plan> read = read_plan(document, presets());
