@@ -287,7 +287,7 @@ TEST_CASE("golden files of Megatron-LM", "[megatron]") {
 
 TEST_CASE("out and back: the model is the same, every other difference is listed", "[megatron]") {
   Random r(11);
-  int seen = 0, equal = 0;
+  int seen = 0;
   for (int i = 0; i < 4000 && seen < 250; ++i) {
     const Json document = random_document(r);
     if (document.at("parallel").at("framework") != "megatron") continue;
@@ -320,8 +320,10 @@ TEST_CASE("out and back: the model is the same, every other difference is listed
     if (!difference) continue;  // what is left does not make a plan, e.g. another schedule
     for (const RoundTripDifference& d : difference.value()) {
       bool listed = false;
-      for (const Inexpressible& x : exported.value().inexpressible) listed = listed || x.path == d.path;
-      equal += listed;
+      for (const Inexpressible& x : exported.value().inexpressible)  // another code base brings kernels of its own
+        listed = listed || x.path == d.path || (d.path == "training.kernels" && x.path == "training.implementation");
+      INFO(d.path);
+      CHECK(listed);
     }
   }
   CHECK(seen == 250);
