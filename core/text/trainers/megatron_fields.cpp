@@ -281,6 +281,7 @@ class Fields {
     if (backend == "flash") give("training.details.attention_kernel", "flash", "attention_backend");
     if (backend == "fused") give("training.details.attention_kernel", "cudnn", "attention_backend");
     if (local) give("training.implementation", "megatron-local", "transformer_impl");
+    give("training.kernels", "fused", "transformer_impl");  // whichever it is
     give("training.loss", r_.flag("cross_entropy_loss_fusion", false) ? "fused" : "logits-fp32", "cross_entropy_loss_fusion");
     if (r_.text("cross_entropy_fusion_impl", "native") == "te") r_.leave("cross_entropy_fusion_impl", KeyEffect::changes, "Transformer Engine's loss takes 2 bytes a logit, the native one 10; the plan's implementation decides, as megatron-core@2025-09");
     const std::string graphs = r_.text("cuda_graph_impl", "none");
