@@ -5,11 +5,14 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/names.hpp"
 #include "core/base/units.hpp"
 
 namespace wireplan {
 
 enum class ByteUnit : unsigned char { GB, GiB };  // 10^9 or 2^30, never mixed in one column
+template <>
+inline constexpr std::array<std::string_view, 2> kNames<ByteUnit> = {"GB", "GiB"};
 
 std::string format_fixed(double value, int decimals);  // C locale, "-0" never appears
 std::string format_exact(double value);  // shortest text that reads back as the same double; integers without point

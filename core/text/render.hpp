@@ -15,7 +15,6 @@ namespace wireplan {
 
 enum class RenderFormat : unsigned char { text, markdown, csv };
 template <> inline constexpr std::array<std::string_view, 3> kNames<RenderFormat> = {"text", "markdown", "csv"};
-template <> inline constexpr std::array<std::string_view, 2> kNames<ByteUnit> = {"GB", "GiB"};
 
 // The answer first, then the three questions in their order, then what it rests on. Text is at most 100 columns wide (a word
 // that is longer by itself excepted). CSV is one line for each plan with every number at full precision: RFC 4180, header of
