@@ -60,8 +60,13 @@ class ProgressLine {
 // Every block over all threads; between two blocks one of them takes the results.
 void search_on(unsigned threads, Search& search, ProgressLine& line) {
   std::atomic<std::size_t> next = 0;
+  std::atomic<bool> is_cut = false;
   bool goes_on = search.pieces() > 0;
   const auto between = [&]() noexcept {
+    if (is_cut) {  // what is known stands; a block that is not done says nothing
+      goes_on = false;
+      return;
+    }
     search.finish_block();
     line.show(search);
     next = 0;
@@ -74,7 +79,13 @@ void search_on(unsigned threads, Search& search, ProgressLine& line) {
       // A few at a time, so that threads seldom meet at the counter.
       constexpr std::size_t kAtOnce = 8;
       for (std::size_t i; (i = next.fetch_add(kAtOnce)) < search.pieces();)
-        for (std::size_t end = std::min(i + kAtOnce, search.pieces()); i < end; ++i) search.work(i, *worker);
+        for (std::size_t end = std::min(i + kAtOnce, search.pieces()); i < end; ++i) {
+          if (stop_is_asked != 0) {
+            is_cut = true;
+            break;
+          }
+          search.work(i, *worker);
+        }
       meeting.arrive_and_wait();
     }
   };

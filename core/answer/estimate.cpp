@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/answer/memory_estimate.hpp"
 #include "core/answer/placement_note.hpp"
 
 namespace wireplan {
@@ -165,6 +166,14 @@ void fill_step(const Plan& p, Estimate& e) {
   }
 }
 
+// Parameters and memory of the stages; what is trained of them.
+std::vector<StageParameters> fill_weights(const Plan& plan, Estimate& e) {
+  e.stages = stage_parameters(plan.model, plan.parallel);
+  std::vector<StageParameters> trained = plan.training.lora ? stage_adapters(plan.model, *plan.training.lora, plan.parallel) : e.stages;
+  e.stage_memory = stage_memory(plan, e.stages, trained);
+  return trained;
+}
+
 }  // namespace
 
 Verdict memory_verdict(const Range<Bytes>& need, Bytes device, Bytes capacity) {
@@ -186,6 +195,14 @@ WiringVerdict wiring_verdict(const StepAnswer& step) {
   return share < 0.03 ? WiringVerdict::keeps_up : share < 0.10 ? WiringVerdict::waits_a_little : WiringVerdict::does_not_keep_up;
 }
 
+Estimate memory_estimate(const Plan& plan, const Constants& constants) {
+  Estimate e;
+  fill_weights(plan, e);
+  e.communicators = communicators_in_use(busiest_messages(plan).messages);
+  fill_memory(plan, constants, e);
+  return e;
+}
+
 Estimate brief_estimate(const Plan& plan, StepWiring& wiring, const Constants& constants, bool only_fitting) {
   Estimate e;
   const ModelParameters counted = count_parameters(plan.model);
@@ -195,9 +212,7 @@ Estimate brief_estimate(const Plan& plan, StepWiring& wiring, const Constants& c
   e.flops = training_flops(plan.model, plan.training, work.forward);
   e.recompute = work.recomputed;
   e.flops_per_token = e.flops.full_square.value / static_cast<double>(plan.training.sequence_length);
-  e.stages = stage_parameters(plan.model, plan.parallel);
-  const std::vector<StageParameters> trained = plan.training.lora ? stage_adapters(plan.model, *plan.training.lora, plan.parallel) : e.stages;
-  e.stage_memory = stage_memory(plan, e.stages, trained);
+  const std::vector<StageParameters> trained = fill_weights(plan, e);
   const StepMessages busiest = busiest_messages(plan);
   e.communicators = communicators_in_use(busiest.messages);
   fill_memory(plan, constants, e);

@@ -4,6 +4,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/answer/memory_estimate.hpp"
 #include "core/base/sort.hpp"
 #include "core/step/step_bound.hpp"
 
@@ -127,7 +128,7 @@ void Search::plan_block() {
       const std::size_t left = open_.size() - next_;
       counts_.pruned += left;
       counts_.pruned_by_time += left;
-      if (left > 0 && options_.objective == Objective::throughput) prune_time(open_[next_].bound.first);
+      if (left > 0) prune(open_[next_].bound.first);
       ++space_;
       return begin_space();
     }
@@ -187,7 +188,7 @@ void Search::bound(std::uint32_t shape, Worker& worker, Piece& out) const {
     const Score score_bound = is_small_ ? Score{} : score(space.gpus, time, need);
     if (is_beyond(score_bound)) {
       ++out.by_time;
-      out.least_pruned_time = out.least_pruned_time > 0 ? std::min(out.least_pruned_time, time) : time;
+      out.least_pruned = out.least_pruned > 0 ? std::min(out.least_pruned, score_bound.first) : score_bound.first;
       continue;
     }
     out.open.push_back({score_bound, space_, shape, v});
@@ -206,9 +207,9 @@ void Search::look(const Open& open, Worker& worker, Piece& out) const {
       const std::vector<StageParameters> trained = plan.training.lora ? stage_adapters(plan.model, *plan.training.lora, plan.parallel) : stages;
       const SequenceWork work = sequence_work(plan);
       const double time = StepBound(plan, *worker.wiring, stages, trained, work, constants_.efficiency).by_schedule(plan).value;
-      if (is_beyond(score(space.gpus, time, 0))) {
+      if (const Score bound = score(space.gpus, time, 0); is_beyond(bound)) {
         out.by_time = 1;
-        out.least_pruned_time = time;
+        out.least_pruned = bound.first;
         return;
       }
     }
@@ -219,7 +220,21 @@ void Search::look(const Open& open, Worker& worker, Piece& out) const {
 void Search::evaluate(const Open& open, Worker& worker, Piece& out) const {
   const Space& space = *spaces_[open.space];
   space.layouts.apply(space.layouts.shapes()[open.shape], open.variant, worker.plan);
-  const Estimate e = brief_estimate(worker.plan, *worker.wiring, constants_, !is_small_);
+  Estimate e;
+  if (options_.objective == Objective::memory && !is_small_) {  // time only ranks equals
+    e = memory_estimate(worker.plan, constants_);
+    const double need = e.memory.need.value.value;
+    if (phase_ != Phase::seeds) {
+      if (is_beyond({need, 0})) {
+        out.by_time = 1;
+        out.least_pruned = need;
+        return;
+      }
+      e = brief_estimate(worker.plan, *worker.wiring, constants_, true);
+    }
+  } else {
+    e = brief_estimate(worker.plan, *worker.wiring, constants_, !is_small_);
+  }
   Candidate c;
   c.space = open.space;
   c.shape = open.shape;
@@ -237,7 +252,7 @@ void Search::evaluate(const Open& open, Worker& worker, Piece& out) const {
   out.evaluated.push_back(c);
 }
 
-void Search::prune_time(double bound) { least_pruned_time_ = least_pruned_time_ > 0 ? std::min(least_pruned_time_, bound) : bound; }
+void Search::prune(double bound) { least_pruned_ = least_pruned_ > 0 ? std::min(least_pruned_, bound) : bound; }
 
 bool Search::is_alike(const Candidate& a, const Candidate& b) const {
   if (a.space != b.space || a.variant.data_sharding != b.variant.data_sharding || a.variant.shard_group != b.variant.shard_group) return false;
@@ -271,7 +286,7 @@ void Search::finish_block() {
     counts_.pruned += piece.by_memory + piece.by_time;
     counts_.pruned_by_memory += piece.by_memory;
     counts_.pruned_by_time += piece.by_time;
-    if (piece.least_pruned_time > 0) prune_time(piece.least_pruned_time);
+    if (piece.least_pruned > 0) prune(piece.least_pruned);
     open_.insert(open_.end(), piece.open.begin(), piece.open.end());
     for (const Candidate& c : piece.evaluated) {
       if (is_seed) break;  // they come again in their turn; until then their scores are a limit
@@ -343,7 +358,7 @@ std::vector<Losers> Search::losers() const {
   all[static_cast<std::size_t>(LossReason::does_not_fit)].count += counts_.pruned_by_memory;
   Losers& beyond = all[static_cast<std::size_t>(LossReason::slower_at_least)];
   beyond.count = counts_.pruned_by_time;
-  beyond.bound = least_pruned_time_;
+  beyond.bound = least_pruned_;
   std::erase_if(all, [](const Losers& l) { return l.count == 0; });
   return all;
 }

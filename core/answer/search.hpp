@@ -54,12 +54,12 @@ struct Losers {
   LossReason reason{};
   std::size_t count = 0;
   std::optional<Candidate> best;  // the best of them: fastest, of those that do not fit the one that needs least
-  double bound = 0;               // slower_at_least: of the best bound, seconds
+  double bound = 0;               // slower_at_least: the least bound of what was left out: seconds, with memory bytes, with cost GPU-seconds, with gpus GPUs
 };
 
 struct SearchCounts {
   std::size_t candidates = 0, pruned = 0, evaluated = 0, fit = 0;  // pruned: by bounds; candidates = pruned + evaluated once a search is done
-  std::size_t pruned_by_memory = 0, pruned_by_time = 0;            // parts of `pruned`
+  std::size_t pruned_by_memory = 0, pruned_by_time = 0;            // parts of `pruned`; the second: by a bound of what is sought, in time or not
 };
 
 // A search in blocks of independent pieces of work, so that a caller can spread a block over threads, show what is known between two of them, or stop.
@@ -109,7 +109,7 @@ class Search {
     std::vector<Open> open;
     std::vector<Candidate> evaluated;
     std::size_t candidates = 0, by_memory = 0, by_time = 0;
-    double least_pruned_time = 0;  // 0: none
+    double least_pruned = 0;  // 0: none
   };
   enum class Phase : unsigned char { seeds, bounds, looks, done };
 
@@ -122,7 +122,7 @@ class Search {
   bool is_alike(const Candidate& a, const Candidate& b) const;  // see best()
   void keep(const Candidate& candidate, std::vector<Candidate>& best) const;
   void lower_limit(const std::vector<Candidate>& best);
-  void prune_time(double bound);
+  void prune(double bound);
   void begin_space();
   void plan_block();
 
@@ -133,7 +133,7 @@ class Search {
   std::vector<Candidate> evaluated_, best_;
   bool is_small_ = false;
   std::optional<Score> limit_;   // of the last of `top` found: what is beyond cannot be an answer
-  double least_pruned_time_ = 0;
+  double least_pruned_ = 0;
 
   Phase phase_ = Phase::seeds;
   std::uint32_t space_ = 0;      // that is looked at

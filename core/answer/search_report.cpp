@@ -33,15 +33,35 @@ bool is_same(Plan a, Plan b) {
   return a == b;
 }
 
-FoundPlan found(const Search& search, const Candidate& c, const Plan& base, const Constants& constants) {
-  FoundPlan f;
-  f.candidate = c;
-  f.plan = search.plan_of(c);
-  f.estimate = estimate(f.plan, constants);
-  f.is_own = is_same(base, f.plan);
-  f.label = layout_label(f.plan);
-  return f;
-}
+// Candidates as whole estimates. A cluster is prepared once: that takes milliseconds, an estimate on it microseconds.
+class Finder {
+ public:
+  Finder(const Search& search, const Plan& base, const Constants& constants) : search_(search), base_(base), constants_(constants) {}
+  FoundPlan operator()(const Candidate& c) {
+    FoundPlan f;
+    f.candidate = c;
+    f.plan = search_.plan_of(c);
+    if (!is_ready_ || space_ != c.space) {
+      cluster_ = f.plan.cluster;
+      prepared_ = prepare(cluster_, constants_.links);
+      space_ = c.space;
+      is_ready_ = true;
+    }
+    f.estimate = estimate(f.plan, prepared_, constants_);
+    f.is_own = is_same(base_, f.plan);
+    f.label = layout_label(f.plan);
+    return f;
+  }
+
+ private:
+  const Search& search_;
+  const Plan& base_;
+  const Constants& constants_;
+  Cluster cluster_;
+  PreparedCluster prepared_;
+  std::uint32_t space_ = 0;
+  bool is_ready_ = false;
+};
 
 std::string memory_change(const Estimate& e, const Estimate& other, ByteUnit unit) {
   const Bytes more = e.memory.need.value - other.memory.need.value;
@@ -66,10 +86,13 @@ std::string why_next(const FoundPlan& f, const FoundPlan& best, ByteUnit unit) {
   return speed + (difference.empty() ? "" : ": " + difference) + memory_change(f.estimate, best.estimate, unit);
 }
 
-std::string loser_text(const LoserText& l, const FoundPlan* best, ByteUnit unit) {
+std::string loser_text(const LoserText& l, const FoundPlan* best, Objective objective, ByteUnit unit) {
   const Losers& losers = l.losers;
   if (!l.example) {
     if (losers.reason == LossReason::does_not_fit) return "parameters, master weights and optimizer states alone are larger than the GPU";
+    if (objective == Objective::memory) return "cannot need less than " + format_bytes_with_unit(Bytes(losers.bound), unit);
+    if (objective == Objective::gpus) return "on more GPUs, or slower on as many";
+    if (objective == Objective::cost) return "cannot cost less than " + format_count(static_cast<double>(static_cast<Count>(losers.bound))) + " GPU-seconds a step";
     return "cannot take less than " + format_seconds(Seconds(losers.bound)) + ": compute, the pipeline's schedule and what layers wait for take that long";
   }
   const FoundPlan& e = *l.example;
@@ -173,7 +196,7 @@ PopularChoice choice_of(const Popular& popular, const Plan& base, const SearchOp
   choice.name = popular.name;
   const std::string capacity_text = format_bytes_with_unit(capacity(popular.plan.cluster.node.gpu), unit);
   if (const std::vector<Candidate> fastest = search.best(); !fastest.empty()) {
-    choice.best = found(search, fastest.front(), base, constants);
+    choice.best = Finder(search, base, constants)(fastest.front());
     if (!best) return choice;
     const Seconds time = choice.best->estimate.step.time.value;
     choice.slower = best->estimate.step.time.value.value > 0 ? time / best->estimate.step.time.value - 1 : 0;
@@ -252,7 +275,8 @@ SearchReport search_report(const Search& search, const Plan& base, const Plan& s
   const bool is_valid = validate(base).empty();
   if (is_valid) r.own = estimate(base, constants);
 
-  for (const Candidate& c : search.best()) r.plans.push_back(found(search, c, base, constants));
+  Finder found(search, base, constants);
+  for (const Candidate& c : search.best()) r.plans.push_back(found(c));
   r.top = r.plans.size();
   const std::vector<Candidate> front = search.front();
   const std::size_t shown = std::min(front.size(), kMostFront);
@@ -260,7 +284,7 @@ SearchReport search_report(const Search& search, const Plan& base, const Plan& s
     const Candidate& c = front[shown < front.size() ? i * (front.size() - 1) / (shown - 1) : i];
     const auto same = std::find_if(r.plans.begin(), r.plans.end(), [&](const FoundPlan& f) { return f.candidate.space == c.space && f.candidate.shape == c.shape && f.candidate.variant == c.variant; });
     r.front.push_back(static_cast<std::size_t>(same - r.plans.begin()));
-    if (same == r.plans.end()) r.plans.push_back(found(search, c, base, constants));
+    if (same == r.plans.end()) r.plans.push_back(found(c));
   }
   for (std::size_t i = 0; i < r.plans.size(); ++i) {
     FoundPlan& f = r.plans[i];
@@ -270,15 +294,18 @@ SearchReport search_report(const Search& search, const Plan& base, const Plan& s
 
   for (const Losers& losers : search.losers()) {
     LoserText l{losers, {}, {}};
-    if (losers.best) l.example = found(search, *losers.best, base, constants);
-    l.text = loser_text(l, best, unit);
+    if (losers.best) l.example = found(*losers.best);
+    l.text = loser_text(l, best, search.options().objective, unit);
     r.losers.push_back(std::move(l));
   }
   for (const Popular& p : popular_plans(searched, search.options())) r.popular.push_back(choice_of(p, base, search.options(), best, constants, unit));
 
   if (!best) {
-    r.text = "Nothing fits: none of " + format_count(static_cast<double>(r.counts.candidates)) + " layouts holds this training in " +
-             format_bytes_with_unit(capacity(searched.cluster.node.gpu), unit) + " a GPU.";
+    const std::string looked_at = format_count(static_cast<double>(r.counts.candidates));
+    if (search.pieces() > 0) r.text = "Stopped before anything was found that fits, after " + looked_at + " layouts.";
+    else if (r.counts.candidates == 0)
+      r.text = "No layout: " + text_of(searched.training.global_batch_size) + " sequences, layers and heads do not divide over " + text_of(total_gpus(searched.cluster)) + " GPUs with what may vary.";
+    else r.text = "Nothing fits: none of " + looked_at + " layouts holds this training in " + format_bytes_with_unit(capacity(searched.cluster.node.gpu), unit) + " a GPU.";
     return r;
   }
   const char* what = "Fastest that fits: ";

@@ -36,7 +36,7 @@ struct LayoutVariant {
 };
 
 // Limits on the values that are tried; wider ones than any published run has.
-inline constexpr Count kMostTensor = 64, kMostContext = 256, kMostMicroBatch = 64, kMostVirtualStages = 16;
+inline constexpr Count kMostTensor = 64, kMostContext = 256, kMostMicroBatch = 64, kMostVirtualStages = 32;
 
 // What: the layouts of one plan on its cluster. Values:
 //   tensor        divisors of the attention heads, pipeline  what divides the layers (validate()), context  divisors of the sequence
