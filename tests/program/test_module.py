@@ -98,6 +98,33 @@ def test_what_nccl_decides_is_the_program_s(wireplan):
     assert "NCCL runs on NVIDIA GPUs" in refused["errors"][0]["text"] and both["errors"]
 
 
+def test_a_search_is_the_program_s(wireplan):
+    request = {"plan": "story", "objective": "throughput", "top": 3, "points": True}
+    expected = wireplan("search", "story", "--top", "3", "--points", "--json").out
+    (text,) = node("raw.mjs", LOADER, [("search", json.dumps(request))])
+    assert text == expected
+    found, edited, refused = call(["search", "story", {"top": 3, "points": True}], ["search", {"plan": "story", "set": [["training.global_batch_size", 32]]}, {"top": 1, "vary": ["tensor"]}], ["search", "story", {"top": 0}])
+    assert found == json.loads(expected)
+    assert edited == wireplan.json("search", "story", "--set", "training.global_batch_size=32", "--top", "1", "--vary", "tensor")
+    assert refused["errors"] == wireplan.errors("search", "story", "--top", "0")
+
+
+def test_a_search_reports_and_can_be_stopped():
+    script = (
+        f"const m = await import('{(SITE / 'wireplan.mjs').as_uri()}'); await m.ready;"
+        "const told = []; const plan = 'llama-3-70b-megatron';"
+        "const all = await m.search(plan, { top: 3 }, (known) => told.push(known));"
+        "const stop = new AbortController(); let calls = 0;"
+        "const part = await m.search(plan, { top: 3 }, () => { if (++calls === 2) stop.abort(); }, stop.signal);"
+        "const rising = told.every((known, i) => i === 0 || known.progress >= told[i - 1].progress);"
+        "console.log(JSON.stringify({ complete: all.complete, told: told.length, rising, done: told.at(-1).done, best: told.at(-1).best.time_s === all.plans[0].time_s,"
+        " calls, stopped: part.complete, fewer: part.counts.candidates < all.counts.candidates }));")
+    done = subprocess.run(["node", "--input-type=module", "-e", script], capture_output=True, timeout=120)
+    said = json.loads(done.stdout)
+    assert said.pop("told") > 3, done.stderr.decode()
+    assert said == {"complete": True, "rising": True, "done": True, "best": True, "calls": 2, "stopped": False, "fewer": True}
+
+
 def test_texts_are_those_of_the_program(wireplan, fsdp):
     plan = wireplan.json("estimate", fsdp)["plan"]
     text, gigabytes, markdown, csv, one, both = call(

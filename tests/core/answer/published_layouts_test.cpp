@@ -13,7 +13,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "core/answer/accuracy.hpp"
-#include "core/answer/edits.hpp"
+#include "core/answer/search_report.hpp"
 #include "core/base/format.hpp"
 #include "core/text/read_runs.hpp"
 #include "core/text/search_request.hpp"

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/answer/memory_estimate.hpp"
 #include "core/answer/search_report.hpp"
 #include "core/cost/memory.hpp"
 #include "core/step/step_bound.hpp"
@@ -159,6 +160,10 @@ TEST_CASE("search: a brief estimate is the estimate") {
       CHECK(brief.memory.need == whole.memory.need);
       CHECK(brief.memory.device == whole.memory.device);
     }
+    const Estimate memory = memory_estimate(plan, constants());
+    CHECK(memory.memory.need == whole.memory.need);
+    CHECK(memory.memory.fits == whole.memory.fits);
+    CHECK(memory.memory.fits_host == whole.memory.fits_host);
   }
 }
 
