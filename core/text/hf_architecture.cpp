@@ -139,7 +139,7 @@ std::vector<std::string_view> nearest_architectures(std::string_view model_type,
   return near;
 }
 
-Json ConfigReader::looked_up(const std::string& key, ReadValue& into) {
+Json ModelConfigReader::looked_up(const std::string& key, ReadValue& into) {
   const auto stated = [&](const Json& config, const std::string& name) {
     const Json* found = member(config, name);
     if (found != nullptr && !found->is_null()) into.keys.push_back(name);
@@ -159,7 +159,7 @@ Json ConfigReader::looked_up(const std::string& key, ReadValue& into) {
 }
 
 // 0 and an error where the operand is no number.
-double ConfigReader::number_of(const Json& operand, const Json& expression) {
+double ModelConfigReader::number_of(const Json& operand, const Json& expression) {
   if (operand.is_number()) {
     const double n = operand.get<double>();
     if (std::abs(n) <= kMostValue) return n;
@@ -170,7 +170,7 @@ double ConfigReader::number_of(const Json& operand, const Json& expression) {
   return 0;
 }
 
-Json ConfigReader::operation(const Json& e, ReadValue& into, int depth) {
+Json ModelConfigReader::operation(const Json& e, ReadValue& into, int depth) {
   const auto of = [&](const Json& part) { return evaluated(part, into, depth - 1); };
   const auto at = [&](const char* key) { return e.contains(key) ? of(e.at(key)) : Json(nullptr); };
   if (e.contains("if")) return is_true(at("if")) ? at("then") : at("else");
@@ -243,7 +243,7 @@ Json ConfigReader::operation(const Json& e, ReadValue& into, int depth) {
   return nullptr;
 }
 
-Json ConfigReader::evaluated(const Json& e, ReadValue& into, int depth) {
+Json ModelConfigReader::evaluated(const Json& e, ReadValue& into, int depth) {
   if (depth == 0) return nullptr;
   if (e.is_string() && e.get_ref<const std::string&>().starts_with("$")) return looked_up(e.get_ref<const std::string&>().substr(1), into);
   if (e.is_object()) return operation(e, into, depth);
@@ -258,13 +258,13 @@ Json ConfigReader::evaluated(const Json& e, ReadValue& into, int depth) {
   return nullptr;
 }
 
-ReadValue ConfigReader::value(const Json& expression) {
+ReadValue ModelConfigReader::value(const Json& expression) {
   ReadValue read;
   read.value = evaluated(expression, read, kDeepest);
   return read;
 }
 
-bool ConfigReader::holds(const Json& expression) { return is_true(value(expression).value); }
+bool ModelConfigReader::holds(const Json& expression) { return is_true(value(expression).value); }
 
 std::vector<std::string_view> keys_read(const Architecture& a) {
   std::vector<std::string_view> keys;

@@ -52,10 +52,10 @@ struct ReadValue {
 };
 
 // A configuration through the eyes of an architecture.
-class ConfigReader {
+class ModelConfigReader {
  public:
   // `outer`: the configuration that holds this one as its text_config, or null; it decides tie_word_embeddings where this one does not.
-  ConfigReader(const Architecture& architecture, const Json& config, const Json* outer, std::string path)
+  ModelConfigReader(const Architecture& architecture, const Json& config, const Json* outer, std::string path)
       : architecture_(architecture), config_(config), outer_(outer), path_(std::move(path)) {}
 
   // Never null-dereferences, never divides by zero, never makes a number that is not finite: those are errors.

@@ -108,7 +108,7 @@ class Importer {
     reader_.notes.push_back({Severity::info, "", "not read, and not known to change the shape: " + joined(rest) + (all > kMostNamed ? " and " + format_count(static_cast<double>(all - kMostNamed)) + " more" : "")});
   }
 
-  ConfigReader& reader() { return reader_; }
+  ModelConfigReader& reader() { return reader_; }
 
  private:
   void read_members(const Json& members, const std::string& path, Json& into) {
@@ -156,7 +156,7 @@ class Importer {
   const Architecture& architecture_;
   const Parts& parts_;
   ImportedModel& out_;
-  ConfigReader reader_;
+  ModelConfigReader reader_;
 };
 
 // Errors of the model, with the key of the file that is behind them.
