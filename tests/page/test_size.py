@@ -7,8 +7,8 @@ import brotli
 # The step on its time line, what the GPU waits for and the curve of more GPUs added 17 kB: panels, streams, scaling, words of two languages.
 # What to change first added 4 kB of words in two languages.
 # Until it is met again this keeps it from growing.
-# What comes when it is asked for: the module, readers of pasted texts, NCCL's decisions, other links, the table of errors, the search for layouts, advice.
-LATER = ("wireplan.mjs", "paste.mjs", "nccl.mjs", "aside.mjs", "links.mjs", "links_chart.mjs", "accuracy.mjs", "layouts.mjs", "layouts_chart.mjs", "layouts_words.mjs", "layouts_worker.mjs", "advice.mjs")
+# What comes when it is asked for: the module, readers of pasted texts, NCCL's decisions, other links, the table of errors, the search for layouts, advice, files of trainers.
+LATER = ("wireplan.mjs", "paste.mjs", "nccl.mjs", "aside.mjs", "links.mjs", "links_chart.mjs", "accuracy.mjs", "layouts.mjs", "layouts_chart.mjs", "layouts_words.mjs", "layouts_worker.mjs", "advice.mjs", "trainer.mjs", "trainer_words.mjs")
 FIRST_VISIT = 561_000
 SHELL = 40_000
 

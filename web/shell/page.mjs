@@ -155,6 +155,10 @@ const ACTIONS = {
   paste: () => paste(),
   layouts: () => openAside("layouts"),
   links: () => openAside("links"),
+  trainer() {
+    $("#copy")?.hidePopover();  // gives the focus back to its button, where it is to be when the dialog closes
+    openAside("trainer");
+  },
   accuracy: () => openAside("accuracy"),
   nccl: () => app.view("wires", state.nccl_shown ? "load" : "nccl"),
 };

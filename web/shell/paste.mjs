@@ -1,19 +1,25 @@
-// A machine's own outputs, pasted or dropped: its wiring, its measurements, a model's config.json, a cluster or a whole plan. Loaded when first asked for,
-// with the module that reads them; nothing of it travels before.
+// A machine's own outputs, pasted or dropped: its wiring, its measurements, a model's config.json, a trainer's configuration, a cluster or a whole plan.
+// Loaded when first asked for, with the module that reads them; nothing of it travels before.
 import { announce, element } from "./dom.mjs";
+import { reason, shownValue, trainerName } from "./trainer_words.mjs";
 import { text as ofCanvas, word } from "./words.mjs";
 
 const LARGEST = 4_000_000;
 let core = null;
 let dialog = null;
 
-// What a text is, by its own words; what no one knows goes to the reader of topologies, which says what it is instead.
+// Keys that trainers' JSON files alone have, and words by which a file with a fault in it is still told (core/text/trainers, likeness).
+const TRAINER_KEYS = ["zero_optimization", "train_batch_size", "train_micro_batch_size_per_gpu", "steps_per_print", "distributed_type", "compute_environment", "fsdp_config", "deepspeed_config", "parallelism_config", "per_device_train_batch_size", "gradient_checkpointing", "num_train_epochs", "model_name_or_path"];
+const TRAINER_WORDS = /^\s*\[(?:parallelism|training|activation_checkpoint)\]|"zero_optimization"|\b(?:distributed_type|compute_environment|per_device_train_batch_size)\b["']?\s*:|--tensor-model-parallel-size\b/m;
+
+// What a text is, by its own words; what none of them decides goes to the reader of trainers, which knows far more of these, and then to the one of
+// topologies, which says what it is instead.
 export function kindOf(text) {
   const start = text.trimStart();
   if (/^#?v=1&/.test(start)) return "link";
   if (start.startsWith("{")) {
     let parsed = null;
-    try { parsed = JSON.parse(text); } catch { return /"(?:average_size|out_of_place|nccl-tests)/.test(text) ? "nccl-tests" : "broken"; }
+    try { parsed = JSON.parse(text); } catch { return /"(?:average_size|out_of_place|nccl-tests)/.test(text) ? "nccl-tests" : TRAINER_WORDS.test(text) ? "trainer" : "broken"; }
     const schema = String(parsed.schema ?? "");
     if (schema.startsWith("wireplan.profile/")) return "profile";
     if (schema.startsWith("wireplan.cluster/")) return "cluster";
@@ -21,6 +27,7 @@ export function kindOf(text) {
     if (schema.startsWith("wireplan.model/")) return "model";
     if (schema.startsWith("wireplan.")) return "plan" in parsed ? "answer" : "other";
     if ("model_type" in parsed || "architectures" in parsed) return "config";
+    if (TRAINER_KEYS.some((key) => key in parsed)) return "trainer";
     if ("model" in parsed) return "plan";
     if ("node" in parsed || "gpus_per_node" in parsed) return "cluster";
     return "nccl-tests";
@@ -28,7 +35,8 @@ export function kindOf(text) {
   const isTable = /\b(?:algbw|busbw)\b|^#? *\w+_perf\b|out-of-place/m.test(text);
   if (isTable && !/\bGPU0\b.*\bGPU1\b/.test(text)) return "nccl-tests";
   if (/\bNCCL INFO\b/.test(text)) return "nccl-log";
-  return "topology";
+  if (/^<|\bGPU ?\d+\b/.test(start)) return "topology";
+  return TRAINER_WORDS.test(text) ? "trainer" : "unknown";
 }
 
 async function loaded() {
@@ -40,7 +48,7 @@ async function loaded() {
 
 const failed = (text) => ({ errors: [{ path: "", text }] });
 
-// → {errors} or {kind, changed, followed, assumed, notes, gpu}
+// → {errors} or {kind, changed, followed, assumed, notes, gpu, trained}; a trainer's configuration that makes no plan of this one: errors and trained
 export async function take(app, text, gpu) {
   if (!text.trim()) return failed(word("paste.empty", "There is nothing to read yet."));
   if (text.length > LARGEST) return failed(word("paste.large", "This is too long: at most 4 MB are read."));
@@ -75,6 +83,13 @@ export async function take(app, text, gpu) {
     const assumed = found.fields.filter(({ origin, value }) => origin === "default" && value !== null).map(({ path, value, from }) => ({ path, why: `${value}: ${word("paste.default", "the default of")} ${from}` }));
     return { kind: "model", assumed, notes, ...app.adopt("model", JSON.stringify(preset ?? found.model)) };
   }
+  if (kind === "trainer" || kind === "unknown") {
+    const { link } = app.state();
+    const found = reader.importTrainer(text, { onto: link || JSON.parse(app.text("json")).plan });
+    if (!found.errors) return { kind: "trainer", trained: found, ...app.adopt("plan", JSON.stringify(found.document)) };
+    // An error at a key is one of a configuration; else the text may be none at all.
+    if (kind === "trainer" || found.errors.some(({ path }) => path)) return found;
+  }
   const cluster = reader.importTopology(text, gpu ? { gpu } : {});
   if (cluster.errors) return cluster;
   const { assumed = [], ...stated } = cluster;
@@ -91,6 +106,7 @@ const DONE = {
   model: () => word("paste.done.model", "This is now the plan's model."),
   profile: () => word("paste.done.profile", "Your measurements now decide what they cover."),
   plan: () => word("paste.done.plan", "This is now the plan."),
+  trainer: () => word("paste.done.trainer", "The plan now is as this configuration says."),
   link: () => word("paste.done.plan", "This is now the plan."),
 };
 
@@ -115,7 +131,7 @@ function make(app) {
   };
   const showWords = () => {
     title.textContent = word("paste.title", "Your machine, your measurements");
-    how.textContent = word("paste.how", "Paste the output of nvidia-smi topo -m (with nvidia-smi -L and topo -p2p r beside it, if you have them), an NCCL topology XML, a log of nccl-tests, a model's config.json, or a cluster, profile, run or plan as JSON. Or drop a file anywhere on the page. It is read in this tab.");
+    how.textContent = word("paste.how", "Paste the output of nvidia-smi topo -m (with nvidia-smi -L and topo -p2p r beside it, if you have them), an NCCL topology XML, a log of nccl-tests, a model's config.json, a trainer's configuration (torchtitan, DeepSpeed, Accelerate, TrainingArguments, Megatron-LM, Megatron-Bridge, Lightning), or a cluster, profile, run or plan as JSON. Or drop a file anywhere on the page. It is read in this tab.");
     label.textContent = word("paste.text", "Text");
     undo.textContent = word("undo", "Undo");
     read.textContent = word("paste.read", "Read it");
@@ -135,16 +151,38 @@ function make(app) {
     return [element("div", { class: "field" }, element("label", { for: id }, word("paste.gpu", "GPU, a guess")), select)];
   }
 
-  function show({ kind, errors, changed, followed, assumed, notes, gpu }) {
+  // What a trainer's configuration states, by which key; what its defaults decide; and every key that gave nothing.
+  function trainedParts({ trainer, fields, unread, missing, notes: said }) {
+    const isDefault = ({ from }) => /^default\b/.test(from);
+    const code = (text) => element("code", {}, text);
+    const field = ({ path, value, from }) => element("li", { "data-path": path, "data-from": from }, code(path), ` = ${shownValue(value)}`, ...(isDefault({ from }) ? [] : [" ← ", code(from)]));
+    const why = word("paste.why", "Reason (in English)");
+    const key = ({ key: name, value, effect, text }) => element("li", { "data-key": name, "data-effect": effect }, code(`${name} = ${value}`), ": ", reason(text, why));
+    const part = (heading, items) => (items.length ? [element("h3", {}, heading), element("ul", {}, ...items)] : []);
+    const folded = (heading, items) => (items.length ? [element("details", {}, element("summary", {}, `${heading} (${items.length})`), element("ul", {}, ...items))] : []);
+    return [
+      ...part(`${word("paste.trained", "Read from this configuration of")} ${trainerName(trainer)}`, fields.filter((one) => !isDefault(one)).map(field)),
+      ...folded(word("paste.trained.default", "Decided by the trainer's defaults"), fields.filter(isDefault).map(field)),
+      ...part(word("paste.unread.changes", "Not read, though it changes memory or time"), unread.filter(({ effect }) => effect === "changes-memory-or-time").map(key)),
+      ...part(word("paste.unread.unknown", "Not read; nobody here knows these keys"), unread.filter(({ effect }) => effect === "unknown").map(key)),
+      ...folded(word("paste.unread.none", "Not read, without effect on memory or time"), unread.filter(({ effect }) => effect === "none").map(key)),
+      ...(missing.length ? [element("p", { id: "paste-missing" }, `${word("paste.missing", "Not stated there, so as in the plan before:")} ${missing.join(", ")}`)] : []),
+      ...part(word("paste.notes", "Notes"), said.map(({ text }) => element("li", {}, reason(text, why)))),
+    ];
+  }
+
+  function show({ kind, errors, changed, followed, assumed, notes, gpu, trained }) {
     if (errors?.length) {
       wrong.append(...errors.slice(0, 5).map(({ path, text }) => element("p", {}, path ? element("code", {}, `${path} `) : null, text)));
       announce(errors[0].text);
+      if (trained) said.append(...trainedParts(trained));
       return;
     }
     if (changed) ++edits;
     said.append(
       element("p", { class: "done-line" }, changed ? DONE[kind]() : word("paste.same", "The plan has this already.")),
       ...(gpu ? gpuChooser(gpu) : []),
+      ...(trained ? trainedParts(trained) : []),
       ...list(word("paste.assumed", "Assumed, since the text does not say"), assumed?.map(({ path, why }) => [element("code", {}, `${path} `), why])),
       ...list(word("paste.followed", "Followed in the plan"), followed?.map(({ path, from, to }) => `${ofCanvas(`in.${path}`, path)}: ${from} → ${to}`)),
       ...list(word("paste.notes", "Notes"), notes),
