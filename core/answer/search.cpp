@@ -320,6 +320,41 @@ double Search::progress() const {
 
 std::vector<Candidate> Search::best() const { return best_; }
 
+std::vector<Candidate> Search::rivals(std::size_t most) const {
+  if (best_.empty()) return {};
+  const Candidate& best = best_.front();
+  const double room = kNearCapacity * capacity(spaces_[best.space]->plan.cluster.node.gpu).value;
+  std::vector<Candidate> fitting, near;
+  for (const Candidate& c : evaluated_) {
+    if (c.space != best.space) continue;
+    if (c.fits) fitting.push_back(c);
+    else if (c.need <= room && (!c.is_timed || c.time < best.time)) near.push_back(c);
+  }
+  std::vector<Candidate> rivals;
+  // Layouts that communicate in the same groups rise and fall together.
+  constexpr std::size_t kMostOfSplit = 3;
+  const auto splits_as = [&](const Candidate& a, const Candidate& b) {
+    const LayoutShape &x = shape_of(a), &y = shape_of(b);
+    return x.tensor == y.tensor && x.pipeline == y.pipeline && x.context == y.context && x.expert == y.expert && a.variant.data_sharding == b.variant.data_sharding && a.variant.shard_group == b.variant.shard_group;
+  };
+  const auto add = [&](std::vector<Candidate>& from, std::size_t limit) {
+    sort(from, [&](const Candidate& a, const Candidate& b) { return a.time != b.time ? a.time < b.time : a.need != b.need ? a.need < b.need : is_better(a, b); });
+    for (const Candidate& c : from) {
+      if (rivals.size() >= limit) return;
+      std::size_t alike = 0, of_split = 0;
+      for (const Candidate& r : rivals) {
+        if (r.fits != c.fits) continue;
+        alike += is_alike(r, c);
+        of_split += splits_as(r, c);
+      }
+      if (alike == 0 && of_split < kMostOfSplit) rivals.push_back(c);
+    }
+  };
+  add(fitting, most - most / 4);
+  add(near, most);
+  return rivals;
+}
+
 std::vector<Candidate> Search::front() const {
   std::vector<Candidate> fitting;
   for (const Candidate& c : evaluated_)

@@ -31,6 +31,8 @@ struct SearchOptions {
   std::size_t small = kSmallSearch;
 };
 
+inline constexpr double kNearCapacity = 1.1;  // no band of a need is wider
+
 // A candidate that was evaluated. Seconds and bytes as in the estimate of its plan.
 struct Candidate {
   std::uint32_t space = 0, shape = 0;  // into the search's spaces, and shapes of one
@@ -89,6 +91,9 @@ class Search {
   const std::vector<Candidate>& evaluated() const { return evaluated_; }
   // `top` at most, the best first; of those that differ in loss, offload and order alone the best one stands for all.
   std::vector<Candidate> best() const;
+  // What else might be best if inputs are off: of those that were evaluated on the best's cluster the fastest, unlike each other as in best(), `most` at most;
+  // with those that do not fit but need no more than kNearCapacity of it, as far as they are faster or have no time. The best first.
+  std::vector<Candidate> rivals(std::size_t most) const;
   std::vector<Candidate> front() const;                // of those that fit: more time, less need
   bool is_front_exact() const { return is_small_; }
   std::vector<Losers> losers() const;                  // in order of LossReason; none without a best plan but for does_not_fit

@@ -213,6 +213,25 @@ PopularChoice choice_of(const Popular& popular, const Plan& base, const SearchOp
   return choice;
 }
 
+// Into r.plans, at its end if it is not there.
+std::size_t index_of(Finder& found, const Candidate& c, SearchReport& r) {
+  const auto same = std::find_if(r.plans.begin(), r.plans.end(), [&](const FoundPlan& f) { return f.candidate.space == c.space && f.candidate.shape == c.shape && f.candidate.variant == c.variant; });
+  const auto index = static_cast<std::size_t>(same - r.plans.begin());
+  if (same == r.plans.end()) r.plans.push_back(found(c));
+  return index;
+}
+
+Experiments experiments_of(const Search& search, Finder& finder, const Constants& constants, ByteUnit unit, SearchReport& r) {
+  if (search.options().objective == Objective::memory) return {{}, {}, {}, {}, "The smallest layout was asked for: no measurement of time changes that."};
+  const std::vector<Candidate> rivals = search.rivals(kMostRivals);
+  std::vector<Plan> plans;
+  for (const Candidate& c : rivals) plans.push_back(search.plan_of(c));
+  Experiments found = experiments(plans, search.options().worst, constants, unit);
+  for (Experiment& e : found.list)
+    if (e.flips) e.flips = index_of(finder, rivals[*e.flips], r);
+  return found;
+}
+
 }  // namespace
 
 std::string layout_label(const Plan& plan) {
@@ -282,10 +301,9 @@ SearchReport search_report(const Search& search, const Plan& base, const Plan& s
   const std::size_t shown = std::min(front.size(), kMostFront);
   for (std::size_t i = 0; i < shown; ++i) {
     const Candidate& c = front[shown < front.size() ? i * (front.size() - 1) / (shown - 1) : i];
-    const auto same = std::find_if(r.plans.begin(), r.plans.end(), [&](const FoundPlan& f) { return f.candidate.space == c.space && f.candidate.shape == c.shape && f.candidate.variant == c.variant; });
-    r.front.push_back(static_cast<std::size_t>(same - r.plans.begin()));
-    if (same == r.plans.end()) r.plans.push_back(found(c));
+    r.front.push_back(index_of(found, c, r));
   }
+  r.experiments = experiments_of(search, found, constants, unit, r);
   for (std::size_t i = 0; i < r.plans.size(); ++i) {
     FoundPlan& f = r.plans[i];
     f.why = i == 0 ? why_best(f, r.own, f.is_own, unit) : why_next(f, r.plans.front(), unit);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/answer/experiments.hpp"
 #include "core/answer/search.hpp"
 #include "core/base/format.hpp"
 
@@ -38,18 +39,21 @@ struct SearchReport {
   std::optional<Estimate> own;  // of that plan as it stands, where it is valid
   SearchOptions options;
   SearchCounts counts;
-  std::vector<FoundPlan> plans;     // the best, then those of the front that are not among them
+  std::vector<FoundPlan> plans;     // the best, then those of the front that are not among them, then those that a measurement may make the best
   std::size_t top = 0;              // of them the best
   std::vector<std::size_t> front;   // into plans, by time
   bool is_front_exact = false;
   std::vector<LoserText> losers;
   std::vector<PopularChoice> popular;
+  Experiments experiments;          // what to measure; `flips` into plans
   std::string text;                 // one sentence
 };
 
 // "TP 8, PP 16 interleaved × 2, ZeRO-1, micro-batch 1, full recompute".
 std::string layout_label(const Plan& plan);
 
+// Layouts that experiments are looked for among.
+inline constexpr std::size_t kMostRivals = 32;
 // The front is thinned to this many plans, evenly, its ends kept.
 inline constexpr std::size_t kMostFront = 40;
 

@@ -65,6 +65,18 @@ void render_search(Sheet& sheet, const AskedSearch& asked, const SearchReport& r
     for (const LoserText& l : r.losers) items.push_back(format_count(static_cast<double>(l.losers.count)) + " " + std::string(name_of(l.losers.reason)) + ": " + l.text);
     sheet.list(items);
   }
+  sheet.heading("What to measure");
+  sheet.paragraph(r.experiments.text);
+  constexpr std::size_t kShown = 3;
+  std::vector<std::string> items;
+  bool has_command = false;
+  for (const Experiment& e : r.experiments.list) {
+    if (items.size() == kShown) break;
+    has_command = has_command || !e.sweep.empty();
+    items.push_back(e.text + (e.command.empty() ? "." : ". " + format_seconds(e.duration) + ": " + e.command));
+  }
+  if (!items.empty()) sheet.list(items);
+  if (has_command) sheet.paragraph("With -o run.json added, wireplan import run.json --json > profile.json makes a profile of it; search again with --set cluster.profile=\"$(cat profile.json)\".");
   const SearchCounts& c = r.counts;
   sheet.paragraph(format_count(static_cast<double>(c.candidates)) + " layouts: " + format_count(static_cast<double>(c.evaluated)) + " evaluated, of which " + format_count(static_cast<double>(c.fit)) + " fit; " +
                   format_count(static_cast<double>(c.pruned)) + " left out by bounds that cannot discard an answer.");

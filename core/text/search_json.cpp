@@ -45,6 +45,23 @@ Json plan_json(const FoundPlan& f, Json edits) {
   return j;
 }
 
+Json experiment_json(const Experiment& e) {
+  Json j;
+  put(j, "kind", name_of(e.kind));
+  put(j, "input", e.input);
+  Json band = Json::array();
+  band.push_back(e.low);
+  band.push_back(e.high);
+  put(j, "band", std::move(band));
+  put(j, "flips", e.flips ? Json(*e.flips) : Json(nullptr));
+  put(j, "regret_s", e.regret);
+  put(j, "saved_s", e.saved);
+  put(j, "seconds", e.duration);
+  put(j, "command", e.command.empty() ? Json(nullptr) : Json(e.command));
+  put(j, "text", e.text);
+  return j;
+}
+
 Json counts_json(const SearchCounts& c) {
   Json j;
   put(j, "candidates", static_cast<double>(c.candidates));
@@ -107,6 +124,11 @@ Json write_search(const AskedSearch& asked, const Search& search, const SearchRe
     losers.push_back(std::move(one));
   }
   put(j, "losers", std::move(losers));
+  Json experiments = Json::array();
+  for (const Experiment& e : r.experiments.list) experiments.push_back(experiment_json(e));
+  put(j, "experiments", std::move(experiments));
+  put(j, "experiments_regret_s", r.experiments.regret);
+  put(j, "experiments_text", r.experiments.text);
   Json popular = Json::array();
   for (const PopularChoice& p : r.popular) {
     Json one;

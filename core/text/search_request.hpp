@@ -26,7 +26,7 @@ Result<std::unique_ptr<AskedSearch>> asked_search(const Json& request, const Pre
 
 inline constexpr std::size_t kMostPoints = 20'000;
 
-// wireplan.search/1: {"schema","base","objective","vary","counts","top","plans","pareto","pareto_exact","losers","popular","text","complete"}.
+// wireplan.search/1: {"schema","base","objective","vary","counts","top","plans","pareto","pareto_exact","losers","experiments","experiments_regret_s","experiments_text","popular","text","complete"}.
 Json write_search(const AskedSearch& asked, const Search& search, const SearchReport& report, const Presets& presets);
 void render_search(Sheet& sheet, const AskedSearch& asked, const SearchReport& report, const Presets& presets);
 std::string search_csv(const AskedSearch& asked, const SearchReport& report, const Presets& presets);

@@ -71,11 +71,20 @@ Result<Sweep> sweep_asked(const Options& options) {
   take(sizes_asked(asked), sweep.sizes);
   take(named<ElementType>("-d", asked.dtype, "type"), sweep.type);
   take(named<Reduction>("--redop", asked.redop, "reduction"), sweep.redop);
-  const std::string op = how.pairs && !how.op_is_given ? "send_recv" : asked.op;
-  for (std::size_t i = 0; i < kNames<Collective>.size(); ++i)
-    if (op == "all" || op == kNames<Collective>[i]) sweep.ops.push_back(static_cast<Collective>(i));
-  if (sweep.ops.empty())
-    errors.push_back({"--op", value_text(Json(op)), names_listed<Collective>() + " | all", value_text(Json(op)) + " is no operation" + did_you_mean(nearest_words(op, kNames<Collective>))});
+  // One, several with commas between them, or all.
+  std::string ops = how.pairs && !how.op_is_given ? "send_recv" : asked.op;
+  const std::size_t known = errors.size();
+  for (std::size_t comma = 0; comma != std::string::npos && errors.size() == known; ops.erase(0, comma + 1)) {
+    comma = ops.find(',');
+    const std::string op = ops.substr(0, comma);
+    const std::size_t before = sweep.ops.size();
+    for (std::size_t i = 0; i < kNames<Collective>.size(); ++i)
+      if (const auto c = static_cast<Collective>(i); op == "all" || op == kNames<Collective>[i]) {
+        if (std::find(sweep.ops.begin(), sweep.ops.end(), c) == sweep.ops.end()) sweep.ops.push_back(c);
+        else if (op != "all") errors.push_back({"--op", value_text(Json(asked.op)), "each operation once", op + " is there twice. Nearest: once"});
+      }
+    if (sweep.ops.size() == before && errors.size() == known) errors.push_back({"--op", value_text(Json(op)), names_listed<Collective>() + " | all", value_text(Json(op)) + " is no operation" + did_you_mean(nearest_words(op, kNames<Collective>))});
+  }
   sweep.iterations = asked.iterations;
   sweep.warm_up = asked.warm_up;
   sweep.root = how.root;
@@ -306,7 +315,7 @@ void add_measuring_options(CLI::App& command, Options& options) {
   CollectiveOptions& asked = options.collectives;
   MeasureOptions& how = options.measuring;
   command.add_option("--backend", how.backend, "nccl (default) or mpi: host memory, MPI's own collectives")->type_name("NAME")->check(CLI::IsMember({"nccl", "mpi"}));
-  command.add_option_function<std::string>("--op", [&](const std::string& op) { asked.op = op; how.op_is_given = true; }, "all_reduce (default), all_gather, reduce_scatter, broadcast, reduce, all_to_all, send_recv, scatter, gather; all: each")->type_name("NAME");
+  command.add_option_function<std::string>("--op", [&](const std::string& op) { asked.op = op; how.op_is_given = true; }, "all_reduce (default), all_gather, reduce_scatter, broadcast, reduce, all_to_all, send_recv, scatter, gather; several with commas; all: each")->type_name("NAME");
   add_size_options(command, asked, "1K", "64M");
   command.add_option("-n,--iters", asked.iterations, "timed calls of a size (default 20)")->type_name("N")->check(CLI::Range(1, 100000));
   command.add_option("-w,--warmup_iters", asked.warm_up, "calls before them (default 5)")->type_name("N")->check(CLI::Range(0, 100000));

@@ -678,6 +678,25 @@ export interface SearchAnswer {
   pareto_exact: boolean;
   capacity_bytes: number;
   losers: { reason: string; count: number; edits: PlanEdit[]; example: (SearchNumbers & { label: string }) | null; at_least_s: number; text: string }[];
+  /** What is worth measuring before the first of `plans` is taken, most saved per second of measuring first. */
+  experiments: {
+    kind: "collectives" | "matrix-products" | "host-optimizer" | "memory";
+    input: string;
+    /** Over what is expected: of a time, of the need of memory. */
+    band: [low: number, high: number];
+    /** Into `plans`: the one that is best at the end of the band where the first costs most. */
+    flips: number | null;
+    /** What the first costs there, and what knowing saves on average, a step. */
+    regret_s: number;
+    saved_s: number;
+    /** That measuring takes. */
+    seconds: number;
+    command: string | null;
+    text: string;
+  }[];
+  /** Expected of the first over the best, all rates off at once. */
+  experiments_regret_s: number;
+  experiments_text: string;
   popular: (Partial<SearchNumbers> & { name: string; fits: boolean; label: string | null; edits: PlanEdit[]; text: string })[];
   points?: [need_bytes: number, time_s: number, exposed: number, data_sharding: string, reason: string][];
   notes: Note[];
