@@ -135,7 +135,7 @@ void define_import(CLI::App& app, Options& options) {
   import->add_option("--cluster", options.cluster, "with a log of NCCL: the machine to compare with; a node's id, a file, or an NCCL topology file (*.xml)")->type_name("CLUSTER");
   import->add_option("--weights", options.weights, "with a config.json: its weights, to compare the count with; a .safetensors file, an index, or their folder")->type_name("FILE|DIR");
   import->add_option("--model-type", options.model_type, "with a config.json: read it as this model_type")->type_name("TYPE");
-  import->add_option("--set", options.edits, "with a config.json: state a field it does not, e.g. model.mlp=swiglu; may be repeated")->type_name("PATH=VALUE")->expected(1)->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  import->add_option("--set", options.edits, "with a config.json: state a field it does not, e.g. model.mlp=swiglu; with --onto: change that plan; may be repeated")->type_name("PATH=VALUE")->expected(1)->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   add_trainer_options(*import, options);
   auto* json = import->add_flag("--json", options.json, "print the JSON document: wireplan.model/1, wireplan.profile/1, wireplan.nccl/1 or the plan");
   import->add_flag_callback("--markdown", [&options] { options.format = RenderFormat::markdown; }, "print Markdown")->excludes(json);

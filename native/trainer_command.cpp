@@ -65,7 +65,7 @@ void define_export(CLI::App& app, Options& options) {
   command->add_option("PLAN", options.plans, "the plan")->required()->expected(1)->type_name("");
   command->add_option("--to", options.trainer, "the trainer, or torchrun, srun or mpirun for the launch alone; left out: the usual trainer of the plan's framework")->type_name("TRAINER")->check(CLI::IsMember(trainer_names()));
   command->add_option("-o,--output", options.out_folder, "a folder for the files, or the file where there is one; left out: standard output")->type_name("PLACE");
-  command->add_option("--set", options.edits, "change one field of the plan: path=value")->type_name("PATH=VALUE");
+  add_plan_options(*command, options);
   command->add_flag("--json", options.json, "print the JSON document: wireplan.export/1");
   command->add_option("--presets", options.presets_folder, "folder with presets of your own: DIR/<kind>/<id>.json")->type_name("DIR");
   command->footer("What the trainer cannot say is listed on standard error.\n\nExamples:\n"
@@ -109,8 +109,10 @@ bool looks_like_trainer(const std::string& text) {
 int run_import_trainer(const Options& options, const std::string& text, const Presets& presets) {
   Json request{{"text", text}};
   if (value_named<Trainer>(options.import_as)) request["trainer"] = options.import_as;
+  if (options.onto.empty() && !options.edits.empty())
+    return print_errors({Error{"--set", value_text(Json(options.edits.front())), "with --onto", "--set changes the plan that a trainer's configuration is put over. Nearest: --onto PLAN"}}, options.json);
   if (!options.onto.empty()) {
-    Result<Json> onto = plan_argument(options.onto, presets);
+    Result<Json> onto = plan_with_edits(options.onto, options.edits, presets);
     if (!onto) return print_errors(onto.errors(), options.json);
     request["onto"] = std::move(onto.value());
   }

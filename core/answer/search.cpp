@@ -240,7 +240,8 @@ void Search::evaluate(const Open& open, Worker& worker, Piece& out) const {
   c.shape = open.shape;
   c.variant = open.variant;
   c.verdict = e.memory.verdict;
-  c.fits = e.memory.verdict <= options_.worst && e.memory.fits_host != 0;
+  const bool fits_host = e.memory.fits_host >= 0 ? e.memory.fits_host == 1 : e.memory.host <= kUnstatedHost;
+  c.fits = e.memory.verdict <= options_.worst && fits_host;
   c.need = e.memory.need.value.value;
   c.gpus = space.gpus;
   c.is_timed = e.step.time.value.value > 0;

@@ -17,6 +17,8 @@ enum class Objective : unsigned char { throughput, memory, gpus, cost };
 template <>
 inline constexpr std::array<std::string_view, 4> kNames<Objective> = {"throughput", "memory", "gpus", "cost"};
 
+// What the host memory of a node is taken to hold at most where it is not stated: as much as the usual servers of eight GPUs have.
+inline constexpr Bytes kUnstatedHost{2e12};
 inline constexpr int kMostTop = 1000;
 // Up to so many candidates all are evaluated, so that the trade-off of memory and time is that of all layouts.
 inline constexpr std::size_t kSmallSearch = 5'000;

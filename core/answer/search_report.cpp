@@ -76,6 +76,7 @@ std::string why_best(const FoundPlan& f, const std::optional<Estimate>& own, boo
   const bool own_fits = own->memory.fits && own->memory.fits_host != 0;
   if (!own_fits) return "fits where your plan needs " + format_bytes_with_unit(own->memory.need.value, unit) + " of " + format_bytes_with_unit(own->memory.capacity, unit);
   const double ratio = time.value > 0 ? own->step.time.value / time : 1;
+  if (ratio < 1) return format_percent(1 / ratio - 1) + " slower than your plan" + memory_change(f.estimate, *own, unit);
   return times_text(ratio) + " as fast as your plan: " + difference_text(f.estimate, *own) + memory_change(f.estimate, *own, unit);
 }
 
@@ -133,6 +134,7 @@ void spread(Plan& p, Count tensor, Count pipeline) {
   l.context = l.expert = l.expert_tensor = l.virtual_stages = 1;
   l.pipeline_schedule = PipelineSchedule::one_f_one_b;
   l.data = total_gpus(p.cluster) / (tensor * pipeline);
+  if (l.data_sharding == DataSharding::hsdp) l.data_sharding = DataSharding::fsdp;  // its groups were of another layout
   l.shard_group = 0;
   l.placement.clear();
 }
@@ -144,19 +146,17 @@ std::vector<Popular> popular_plans(const Plan& plan, const SearchOptions& option
     if (options.vary.has(v)) vary.set(v);
   const Count gpus = total_gpus(plan.cluster), on_node = plan.cluster.gpus_per_node, heads = plan.model.num_attention_heads;
   const bool is_free = options.vary.has(Vary::data_sharding) && plan.parallel.deepspeed.empty();
-  if (is_free) {
-    for (const DataSharding kind : shardings_of(plan.parallel.framework)) {
-      if (gpus < 2 || !options.can.data_sharding.has(kind)) continue;
-      Popular p{"", plan, vary};
-      spread(p.plan, 1, 1);
-      if (kind == DataSharding::hsdp) {
-        if (plan.cluster.nodes < 2 || on_node < 2) continue;
-        p.plan.parallel.shard_group = on_node;
-      }
-      p.plan.parallel.data_sharding = kind;
-      p.name = std::string(sharding_label(kind)) + (kind == DataSharding::hsdp ? " inside nodes" : "") + " on all GPUs";
-      list.push_back(std::move(p));
+  for (const DataSharding kind : shardings_of(plan.parallel.framework)) {
+    if (gpus < 2 || (is_free ? !options.can.data_sharding.has(kind) : kind != plan.parallel.data_sharding)) continue;
+    Popular p{"", plan, vary};
+    spread(p.plan, 1, 1);
+    if (kind == DataSharding::hsdp) {
+      if (plan.cluster.nodes < 2 || on_node < 2) continue;
+      p.plan.parallel.shard_group = on_node;
     }
+    p.plan.parallel.data_sharding = kind;
+    p.name = std::string(sharding_label(kind)) + (kind == DataSharding::hsdp ? " inside nodes" : "") + " on all GPUs";
+    list.push_back(std::move(p));
   }
   const bool has_tensor = options.vary.has(Vary::tensor) && options.can.tensor && !plan.model.opaque && on_node > 1 && heads % on_node == 0 && gpus % on_node == 0;
   if (has_tensor && gpus > on_node) {
@@ -167,15 +167,12 @@ std::vector<Popular> popular_plans(const Plan& plan, const SearchOptions& option
     if (options.vary.has(Vary::pipeline) && options.can.pipeline) {
       p.name = "TP " + text_of(on_node) + " with a pipeline between nodes";
       p.vary.set(Vary::pipeline);
-      p.vary.set(Vary::data_sharding, false);
-      for (const DataSharding kind : shardings_of(plan.parallel.framework))
-        if (kind == DataSharding::zero1) p.plan.parallel.data_sharding = kind;
       list.push_back(std::move(p));
     }
   } else if (has_tensor) {
     Popular p{"TP " + text_of(on_node) + " on all GPUs", plan, vary};
     spread(p.plan, on_node, 1);
-    p.plan.parallel.data_sharding = DataSharding::ddp;
+    if (options.vary.has(Vary::data_sharding)) p.plan.parallel.data_sharding = DataSharding::ddp;
     list.push_back(std::move(p));
   }
   for (Popular& p : list) decide_again(p.plan);
@@ -316,7 +313,9 @@ SearchReport search_report(const Search& search, const Plan& base, const Plan& s
     l.text = loser_text(l, best, search.options().objective, unit);
     r.losers.push_back(std::move(l));
   }
-  for (const Popular& p : popular_plans(searched, search.options())) r.popular.push_back(choice_of(p, base, search.options(), best, constants, unit));
+  // Of other numbers of GPUs nothing common is comparable.
+  const bool on_all = search.options().objective == Objective::throughput || search.options().objective == Objective::memory;
+  for (const Popular& p : on_all ? popular_plans(searched, search.options()) : std::vector<Popular>{}) r.popular.push_back(choice_of(p, base, search.options(), best, constants, unit));
 
   if (!best) {
     const std::string looked_at = format_count(static_cast<double>(r.counts.candidates));

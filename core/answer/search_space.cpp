@@ -167,6 +167,7 @@ void LayoutSpace::variants(const LayoutShape& shape, std::vector<LayoutVariant>&
       if (!can_.data_sharding.has(kind)) continue;
       // One rank has nobody to share with; FSDP still keeps its parameters in another type.
       if (ranks == 1 && kind != DataSharding::ddp && kind != DataSharding::fsdp) continue;
+      if (kind == DataSharding::ddp && !can_.mixes_ddp && data > 1 && shape.tensor * shape.pipeline * shape.context > 1) continue;
       // DeepSpeed's pipeline engine takes ZeRO up to stage 1. [deepspeed-zero]
       if (p.framework == Framework::deepspeed && shape.pipeline > 1 && shards_gradients(kind)) continue;
       if (kind != DataSharding::hsdp) shardings.push_back({kind, 0});
@@ -182,7 +183,9 @@ void LayoutSpace::variants(const LayoutShape& shape, std::vector<LayoutVariant>&
       offloads = {Offload{}};
       if (can_.offload) {
         const bool is_pytorch = p.framework == Framework::pytorch;
-        if (!is_pytorch && (p.framework == Framework::megatron || shards_optimizer(s.kind))) offloads.push_back({true, false, false});
+        // Megatron's optimizer on the host goes with its own data parallelism, not with its FSDP.
+        const bool is_megatron = p.framework == Framework::megatron;
+        if (is_megatron ? !shards_parameters(s.kind) : !is_pytorch && shards_optimizer(s.kind)) offloads.push_back({true, false, false});
         if ((is_pytorch || p.framework == Framework::deepspeed) && shards_parameters(s.kind)) offloads.push_back({true, true, false});
       }
     }

@@ -33,6 +33,7 @@ struct Abilities {
   NameSet<PipelineSchedule> pipeline_schedule = NameSet<PipelineSchedule>::all();
   NameSet<RecomputeKind> recompute = NameSet<RecomputeKind>::all();
   NameSet<Loss> loss = NameSet<Loss>::all();
+  bool mixes_ddp = true;  // DDP beside tensor, pipeline and context parallelism
   bool tensor = true, pipeline = true, context = true, expert = true, offload = true;
 };
 

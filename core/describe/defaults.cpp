@@ -2,8 +2,8 @@
 
 namespace wireplan {
 
-GradientSync default_gradient_sync(Framework framework, DataSharding sharding) {
-  if (framework == Framework::megatron) return GradientSync::last;
+GradientSync default_gradient_sync(Framework framework, DataSharding sharding, Count pipeline) {
+  if (framework == Framework::megatron || (framework == Framework::pytorch && pipeline > 1)) return GradientSync::last;
   return shards_gradients(sharding) ? GradientSync::every : GradientSync::last;
 }
 
@@ -31,7 +31,7 @@ bool default_autocast(const Plan& plan) {
 void decide_again(Plan& plan) {
   Parallel& p = plan.parallel;
   const LeftOpen& open = plan.left_open;
-  if (open.gradient_sync) p.gradient_sync = open.usual_sync.value_or(default_gradient_sync(p.framework, p.data_sharding));
+  if (open.gradient_sync) p.gradient_sync = open.usual_sync.value_or(default_gradient_sync(p.framework, p.data_sharding, p.pipeline));
   const Overlap usual = default_overlap(p, plan.training);
   if (open.gradient_reduce) p.overlap.gradient_reduce = usual.gradient_reduce;
   if (open.parameter_gather) p.overlap.parameter_gather = usual.parameter_gather;

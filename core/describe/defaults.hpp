@@ -10,8 +10,9 @@
 namespace wireplan {
 
 // When gradients are synchronised: DDP, ZeRO-1 and everything of Megatron once per step; ZeRO-2/3, FSDP and HSDP in every micro-batch
-// (PyTorch and DeepSpeed reduce as soon as a shard's owner can take it, unless told otherwise).
-GradientSync default_gradient_sync(Framework framework, DataSharding sharding);
+// (PyTorch and DeepSpeed reduce as soon as a shard's owner can take it, unless told otherwise). A pipeline of PyTorch reduces once a step: its stages turn
+// the reduction off until the last backward. (backward_maybe_with_nosync of torch.distributed.pipelining)
+GradientSync default_gradient_sync(Framework framework, DataSharding sharding, Count pipeline);
 
 // What runs beside compute: PyTorch overlaps gradient reduction and FSDP's gathers; Megatron overlaps nothing until its flags are
 // set, as the vendor's recipes do; DeepSpeed overlaps by default at stage 3 only.

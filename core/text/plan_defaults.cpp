@@ -124,10 +124,10 @@ void fill_overlap(Plan& plan, const PlanStated& stated, const DeepSpeedChoices& 
     const bool has_own = implementation && implementation.value().gradient_sync && p.framework == Framework::pytorch;
     plan.left_open.gradient_sync = true;
     if (has_own) plan.left_open.usual_sync = implementation.value().gradient_sync;
-    p.gradient_sync = has_own ? *implementation.value().gradient_sync : default_gradient_sync(p.framework, p.data_sharding);
+    p.gradient_sync = has_own ? *implementation.value().gradient_sync : default_gradient_sync(p.framework, p.data_sharding, p.pipeline);
     log.assume("parallel.gradient_sync", name_of(p.gradient_sync),
                has_own ? "default of implementation " + std::string(id)
-                       : framework_text(plan) + " with data_sharding " + std::string(name_of(p.data_sharding)));
+                       : framework_text(plan) + " with data_sharding " + std::string(name_of(p.data_sharding)) + (p.pipeline > 1 && p.framework == Framework::pytorch ? " and a pipeline" : ""));
   }
   Overlap usual = default_overlap(p, plan.training);
   const bool is_recipe = follows_vendor_recipes(p.framework, plan.training);

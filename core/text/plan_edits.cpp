@@ -54,7 +54,7 @@ void PresetFilling::fill(Plan& plan) const { fill_switches(plan, implementation_
 
 GradientSync PresetFilling::gradient_sync(const Plan& plan) const {
   const Parallel& p = plan.parallel;
-  return implementation_.gradient_sync && p.framework == Framework::pytorch ? *implementation_.gradient_sync : default_gradient_sync(p.framework, p.data_sharding);
+  return implementation_.gradient_sync && p.framework == Framework::pytorch ? *implementation_.gradient_sync : default_gradient_sync(p.framework, p.data_sharding, p.pipeline);
 }
 
 std::optional<Network> PresetFilling::network(const Node& node) const {
@@ -74,7 +74,7 @@ std::vector<PlanEdit> edits_between(const Plan& before, const Plan& after, const
   const Parallel &p = after.parallel, &was = before.parallel;
   if (is_assumed("training.global_batch_size") && (t.micro_batch_size != before.training.micro_batch_size || p.data != was.data))
     d.state("training.global_batch_size", t.global_batch_size);
-  if (is_assumed("parallel.gradient_sync") && p.data_sharding != was.data_sharding && filling.gradient_sync(after) != p.gradient_sync)
+  if (is_assumed("parallel.gradient_sync") && (p.data_sharding != was.data_sharding || p.pipeline != was.pipeline) && filling.gradient_sync(after) != p.gradient_sync)
     d.state("parallel.gradient_sync", name_of(p.gradient_sync));
   const Overlap filled = default_overlap(p, t);
   if (is_assumed("parallel.overlap") && !(filled == p.overlap) && !(filled == default_overlap(was, before.training))) d.state("parallel.overlap", to.at("parallel").at("overlap"));

@@ -170,6 +170,7 @@ void read_abilities(Reader& r, Abilities& can) {
   can.expert = splits.has(Vary::expert);
   can.offload = splits.has(Vary::offload);
   read_choice(o, "data_sharding", can.data_sharding);
+  o.read("ddp_beside_other_splits", can.mixes_ddp);
   read_choice(o, "pipeline_schedule", can.pipeline_schedule);
   read_choice(o, "recompute", can.recompute);
   read_choice(o, "loss", can.loss);

@@ -17,7 +17,7 @@ void render_search(Sheet& sheet, const AskedSearch& asked, const SearchReport& r
   if (r.top > 0) {
     sheet.heading("Best that fit");
     Table table;
-    table.columns = {{"#", true}, {"layout", false}};
+    table.columns = {{"#", true}};
     if (shows_gpus) table.columns.push_back({"GPUs", true});
     for (const char* title : {"step", "tokens/s/GPU", "waiting"}) table.columns.push_back({title, true});
     table.columns.push_back({"need, " + unit_name(unit), true});
@@ -27,17 +27,17 @@ void render_search(Sheet& sheet, const AskedSearch& asked, const SearchReport& r
     for (std::size_t i = 0; i < r.top; ++i) {
       const FoundPlan& f = r.plans[i];
       const Estimate& e = f.estimate;
-      std::vector<std::string> row = {std::to_string(i + 1), f.label};
+      std::vector<std::string> row = {std::to_string(i + 1)};
       if (shows_gpus) row.push_back(format_count(f.candidate.gpus));
       row.insert(row.end(), {format_seconds(e.step.time.value), format_count(static_cast<double>(static_cast<Count>(e.step.tokens_per_s_per_gpu))), share(e.step.exposed_communication, e.step.time.value), format_bytes(e.memory.need.value, unit),
                              format_bytes(e.memory.capacity - e.memory.need.value, unit), format_percent(e.step.mfu), std::string(name_of(e.memory.verdict))});
       table.rows.push_back(std::move(row));
     }
     sheet.table(table);
-    std::vector<std::string> reasons;
-    for (std::size_t i = 0; i < r.top && i < 3; ++i) reasons.push_back(std::to_string(i + 1) + ": " + r.plans[i].why);
-    sheet.heading("Why");
-    sheet.list(reasons);
+    // Beside the numbers they would make lines of twice the width.
+    std::vector<std::string> layouts;
+    for (std::size_t i = 0; i < r.top; ++i) layouts.push_back(std::to_string(i + 1) + ": " + r.plans[i].label + (i < 3 ? ". " + r.plans[i].why : ""));
+    sheet.list(layouts);
     if (!r.plans.front().is_own) {
       sheet.heading("To use the first");
       sheet.drawing(set_arguments(edits_between(asked.base, r.plans.front().plan, filling)));
@@ -45,13 +45,13 @@ void render_search(Sheet& sheet, const AskedSearch& asked, const SearchReport& r
   }
   if (r.front.size() > 1) {
     sheet.heading(r.is_front_exact ? "Memory against time" : "Memory against time, of the layouts that were evaluated");
-    Table table{{{"need, " + unit_name(unit), true}, {"step", true}, {"layout", false}}, {}, {}};
+    std::vector<std::string> items;
     const std::size_t count = r.front.size(), shown = std::min<std::size_t>(count, 8);
     for (std::size_t i = 0; i < shown; ++i) {
       const FoundPlan& f = r.plans[r.front[i * (count - 1) / (shown - 1)]];
-      table.rows.push_back({format_bytes(f.estimate.memory.need.value, unit), format_seconds(f.estimate.step.time.value), f.label});
+      items.push_back(format_bytes_with_unit(f.estimate.memory.need.value, unit) + ", " + format_seconds(f.estimate.step.time.value) + ": " + f.label);
     }
-    sheet.table(table);
+    sheet.list(items);
   }
   if (!r.popular.empty()) {
     sheet.heading("What people commonly take");

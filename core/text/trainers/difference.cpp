@@ -58,7 +58,7 @@ Json default_of(const Plan& plan, std::string_view path) {
   usual.parallel.data_sharding = plan.parallel.data_sharding;
   usual.parallel.sequence_parallel = plan.parallel.sequence_parallel;
   usual.parallel.data = plan.parallel.data;
-  usual.parallel.gradient_sync = default_gradient_sync(usual.parallel.framework, usual.parallel.data_sharding);
+  usual.parallel.gradient_sync = default_gradient_sync(usual.parallel.framework, usual.parallel.data_sharding, plan.parallel.pipeline);
   usual.training.parameter_dtype = plan.training.parameter_dtype;
   usual.training.gradient_dtype = plan.training.gradient_dtype;
   usual.parallel.overlap = default_overlap(usual.parallel, plan.training);

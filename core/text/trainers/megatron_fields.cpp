@@ -22,7 +22,7 @@ constexpr KeyNote kNotes[] = {
     {"loss_scale_window", KeyEffect::none, kDecay}, {"hysteresis", KeyEffect::none, kDecay}, {"init_method_std", KeyEffect::none, kNothing}, {"embedding_init_method_std", KeyEffect::none, kNothing}, {"seed", KeyEffect::none, kNothing},
     {"norm_epsilon", KeyEffect::none, kNothing}, {"rotary_base", KeyEffect::none, kNothing}, {"rotary_percent", KeyEffect::none, kNothing}, {"rotary_scaling_factor", KeyEffect::none, kNothing}, {"use_rope_scaling", KeyEffect::none, kNothing},
     {"rope_scaling_factor", KeyEffect::none, kNothing}, {"rotary_seq_len_interpolation_factor", KeyEffect::none, kNothing}, {"mscale", KeyEffect::none, kNothing}, {"mscale_all_dim", KeyEffect::none, kNothing}, {"rope_type", KeyEffect::none, kNothing},
-    {"train_iters", KeyEffect::none, "the length of the run; wireplan estimate --steps"}, {"train_samples", KeyEffect::none, "the length of the run; wireplan estimate --steps"}, {"exit_duration_in_mins", KeyEffect::none, kLogs}, {"exit_interval", KeyEffect::none, kLogs},
+    {"train_iters", KeyEffect::none, "the length of the run; wireplan estimate --tokens"}, {"train_samples", KeyEffect::none, "the length of the run; wireplan estimate --tokens"}, {"exit_duration_in_mins", KeyEffect::none, kLogs}, {"exit_interval", KeyEffect::none, kLogs},
     {"data_path", KeyEffect::none, kData}, {"train_data_path", KeyEffect::none, kData}, {"valid_data_path", KeyEffect::none, kData}, {"test_data_path", KeyEffect::none, kData}, {"data_args_path", KeyEffect::none, kData}, {"data_cache_path", KeyEffect::none, kData},
     {"mock_data", KeyEffect::none, kData}, {"split", KeyEffect::none, kData}, {"num_workers", KeyEffect::none, kData}, {"dataloader_type", KeyEffect::none, kData}, {"no_mmap_bin_files", KeyEffect::none, kData}, {"num_dataset_builder_threads", KeyEffect::none, kData},
     {"tokenizer_model", KeyEffect::none, kData}, {"vocab_file", KeyEffect::none, kData}, {"merge_file", KeyEffect::none, kData}, {"tiktoken_pattern", KeyEffect::none, kData}, {"tiktoken_num_special_tokens", KeyEffect::none, kData},
@@ -148,7 +148,13 @@ class Fields {
       for (const char* k : {"account_for_embedding_in_pipeline_split", "account_for_loss_in_pipeline_split"})
         if (r_.flag(k, false)) r_.leave(k, KeyEffect::changes, kStages);
     const bool overlaps = r_.flag("overlap_p2p_comm", true) && stages > 1;
-    if (pipeline_ == 1 && !is_open("pipeline_model_parallel_size")) return;
+    if (pipeline_ == 1 && !is_open("pipeline_model_parallel_size")) {
+      if (decides("pipeline_model_parallel_size")) {
+        r_.give("parallel.pipeline_schedule", "1f1b", "default of Megatron-LM: no pipeline");
+        r_.give("parallel.virtual_stages", 1, "default of Megatron-LM: no pipeline");
+      }
+      return;
+    }
     if (stages > 1 || decides("num_layers_per_virtual_pipeline_stage")) {
       r_.give("parallel.pipeline_schedule", stages > 1 ? "interleaved" : "1f1b", stages > 1 ? std::string(key) : "default of Megatron-LM: no virtual stages");
       r_.give("parallel.virtual_stages", stages, stages > 1 ? std::string(key) : "default of Megatron-LM: no virtual stages");

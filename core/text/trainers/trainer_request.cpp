@@ -166,8 +166,12 @@ std::string render_imported(const Json& imported) {
     const std::string effect = u.at("effect") == "none" ? "" : u.at("effect") == "unknown" ? " (unknown)" : " (changes memory or time)";
     line(text, "  ", u.at("key").get<std::string>() + " = " + u.at("value").get<std::string>() + effect + ": " + u.at("text").get<std::string>());
   }
-  if (!imported.at("missing").empty()) line(text, "\n", "Still to be stated (--onto PLAN):");
-  for (const Json& m : imported.at("missing")) line(text, "  ", m.get<std::string>());
+  if (!imported.contains("document")) {
+    if (!imported.at("missing").empty()) line(text, "\n", "Still to be stated (--onto PLAN):");
+    for (const Json& m : imported.at("missing")) line(text, "  ", m.get<std::string>());
+  } else if (imported.at("problems").empty()) {
+    line(text, "\n", "With the plan it is put over it is a plan: --json prints it.");
+  }
   for (const Json& n : imported.at("notes")) line(text, "\n", n.at("text").get<std::string>());
   if (imported.contains("problems"))
     for (const Json& p : imported.at("problems")) line(text, "\n", "Not a plan yet: " + p.at("text").get<std::string>());
