@@ -85,7 +85,7 @@ function useButton(say, { edits }, label) {
       onclick: () => {
         // One edit for the page: some of these are valid only together.
         const said = page.adopt("edits", JSON.stringify(edits.map(({ path, value }) => [path, value])));
-        if (said?.errors) aside.body.prepend(wrong(said.errors[0].text));
+        if (said?.errors?.length) aside.body.prepend(wrong(said.errors[0].text));
         else aside.box.close();
       },
     },
