@@ -80,7 +80,7 @@ class Walk {
     const double in_flight = kept_in_flight();
     bool is_last = false;
     for (Count i = 0; i < m && !is_last; ++i) {
-      if (i > 1 && i + 1 < m) continue;
+      if (i > 1) i = m - 1;  // not step by step: there may be a billion
       l.micro_batch = i;
       is_last = i + 1 == m || (i == 1 && ends_alike && is_whole(in_flight) && is_whole(l.now.total));  // fractions round anew each time
       const double before = l.now.total;
