@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <memory>
 #include <sstream>
+#include <system_error>
 #include <thread>
 
 #include "core/base/format.hpp"
@@ -90,7 +91,13 @@ void search_on(unsigned threads, Search& search, ProgressLine& line) {
     }
   };
   std::vector<std::jthread> others;
-  for (unsigned i = 1; i < threads; ++i) others.emplace_back(work);
+  for (unsigned i = 1; i < threads; ++i) {
+    try {
+      others.emplace_back(work);
+    } catch (const std::system_error&) {  // no more threads here: those that there are do it all
+      for (; i < threads; ++i) meeting.arrive_and_drop();
+    }
+  }
   work();
 }
 

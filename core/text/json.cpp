@@ -245,6 +245,10 @@ Result<Json> parse_json(std::string_view text) {
     return Error{"", around(text, broken), "text in UTF-8",
                  "the bytes at " + place(text, broken) + " are not UTF-8. Nearest: save the document as UTF-8"};
 
+  // The parser takes it for the end.
+  if (const std::size_t nul = text.find('\0'); nul < text.size())
+    return Error{"", around(text, nul), "text without NUL", "there is a NUL at " + place(text, nul) + ", which no JSON holds. Nearest: save the document as text"};
+
   Builder builder;
   Json::sax_parse(text.begin(), text.end(), &builder);
   if (builder.fault.empty()) return std::move(builder.root);

@@ -72,7 +72,7 @@ void yaml_block(const Json& object, const std::string& indent, std::string& text
   for (auto it = object.begin(); it != object.end(); ++it) {
     const Json& value = it.value();
     if (value.is_null()) continue;
-    (text += indent) += it.key() + ':';
+    (text += indent) += yaml_scalar(Json(it.key())) + ':';  // a key of the user's own may hold anything
     if (value.is_object() && !value.empty()) {
       text += '\n';
       yaml_block(value, indent + "  ", text);
