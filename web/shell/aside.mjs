@@ -43,3 +43,11 @@ export function makeAside(id, live = null) {
 export const scrolling = (label, table) => element("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": label }, table);
 
 export const wrong = (text) => element("p", { class: "notice", role: "alert" }, text);
+
+// As element() of dom.mjs, for pictures.
+export function draw(name, attributes = {}, ...children) {
+  const node = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) if (value !== null) node.setAttribute(key, value);
+  node.append(...children);
+  return node;
+}

@@ -1,5 +1,5 @@
 // Which layout is fastest? A worker has the module search; what it knows shows while it goes on. Loaded when first asked for.
-import { makeAside, phrases, scrolling, wrong } from "./aside.mjs";
+import { draw, makeAside, phrases, scrolling, wrong } from "./aside.mjs";
 import { adviceParts } from "./advice.mjs";
 import { drawTrade } from "./layouts_chart.mjs";
 import { choice, headline, loses, named, percent, popular, reason, why } from "./layouts_words.mjs";
@@ -122,17 +122,11 @@ function bestTable(say, answer, unit) {
 function losersPart(say, answer, unit) {
   const total = answer.losers.reduce((sum, { count: n }) => sum + n, 0);
   // Widths as classes of a style sheet would be: the page allows no inline styles.
-  const bar = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  bar.setAttribute("viewBox", "0 0 1000 14");
-  bar.setAttribute("preserveAspectRatio", "none");
-  bar.setAttribute("class", "losers");
-  bar.setAttribute("aria-hidden", "true");
+  const bar = draw("svg", { viewBox: "0 0 1000 14", preserveAspectRatio: "none", class: "losers", "aria-hidden": "true" });
   let at = 0;
   for (const { reason: name, count: n } of answer.losers) {
-    const part = document.createElementNS("http://www.w3.org/2000/svg", "rect");
     const width = (1000 * n) / total;
-    for (const [key, value] of Object.entries({ x: at, y: 0, width: Math.max(0, width - 2), height: 14, class: name })) part.setAttribute(key, value);
-    bar.append(part);
+    bar.append(draw("rect", { x: at, y: 0, width: Math.max(0, width - 2), height: 14, class: name }));
     at += width;
   }
   const item = (one) =>

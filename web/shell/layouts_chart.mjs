@@ -1,12 +1,6 @@
 // Memory against time, a mark for every layout that was evaluated; lower left is better.
 
-const SVG = "http://www.w3.org/2000/svg";
-function draw(name, attributes = {}, ...children) {
-  const node = document.createElementNS(SVG, name);
-  for (const [key, value] of Object.entries(attributes)) if (value !== null) node.setAttribute(key, value);
-  node.append(...children);
-  return node;
-}
+import { draw } from "./aside.mjs";
 
 // Each sharding has a shape of its own, so that colour is free to say how a layout does.
 const SHAPES = {

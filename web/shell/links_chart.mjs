@@ -1,12 +1,6 @@
 // The step against the speed of the links, a line for every sharding.
 
-const SVG = "http://www.w3.org/2000/svg";
-function draw(name, attributes = {}, ...children) {
-  const node = document.createElementNS(SVG, name);
-  for (const [key, value] of Object.entries(attributes)) if (value !== null) node.setAttribute(key, value);
-  node.append(...children);
-  return node;
-}
+import { draw } from "./aside.mjs";
 
 // Each line has a colour and a shape of its own.
 const SHAPES = [
