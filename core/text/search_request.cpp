@@ -1,5 +1,7 @@
 #include "core/text/search_request.hpp"
 
+#include <algorithm>
+#include <deque>
 #include <utility>
 
 #include "core/base/format.hpp"
@@ -31,21 +33,50 @@ void read_vary(Reader& r, SearchOptions& options) {
     if (Vary vary{}; r.name("vary." + std::to_string(i), &(*json)[i], vary)) options.vary.set(vary);
 }
 
+struct FixedField { std::string path; const Json* value; std::size_t edit; };  // edit: its place in the request
+
+// An object fixes what it holds, field by field.
+void add_fixed(std::vector<FixedField>& fields, const std::string& path, const Json& value, std::size_t edit) {
+  if (!value.is_object() || value.empty()) return fields.push_back({path, &value, edit});
+  for (const auto& [key, inner] : value.items()) add_fixed(fields, path + "." + key, inner, edit);
+}
+
 void read_fixed(Reader& r, Json& document, SearchOptions& options) {
   const Json* json = r.stated("fix");
   if (json == nullptr) return;
   if (!json->is_array()) return r.fail_type("fix", *json, "an array of [path, value]");
+  std::deque<Json> objects;  // written as text, as the program's --fix has them
+  std::vector<FixedField> fields;
   for (std::size_t i = 0; i < json->size(); ++i) {
     const Json& edit = (*json)[i];
     if (!edit.is_array() || edit.size() != 2 || !edit[0].is_string()) {
       r.fail_type("fix." + std::to_string(i), edit, "an array of [path, value]");
       continue;
     }
-    const std::string& path = edit[0].get_ref<const std::string&>();
-    for (Error& e : set_path(document, path, edit[1].is_string() ? edit[1].get<std::string>() : dump_json_compact(edit[1]))) r.log().add(std::move(e));
+    const Json* value = &edit[1];
+    if (value->is_string())
+      if (Result<Json> read = parse_json(value->get_ref<const std::string&>()); read && read.value().is_object()) value = &objects.emplace_back(std::move(read.value()));
+    add_fixed(fields, edit[0].get<std::string>(), *value, i);
+  }
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const auto& [path, value, edit] = fields[i];
+    const std::string at = "fix." + std::to_string(edit);
+    const auto overlaps = [&](const FixedField& f) { return is_of(f.path, path) || is_of(path, f.path); };
+    if (std::any_of(fields.begin(), fields.begin() + static_cast<std::ptrdiff_t>(i), overlaps)) {
+      r.fail(at, *value, "each path once", path + " is fixed twice");
+      continue;
+    }
+    if (is_of(path, "cluster") && r.has("gpus")) {
+      r.fail(at, *value, "gpus or cluster.…, not both", path + " is fixed beside a number of GPUs, which decides the cluster's size");
+      continue;
+    }
+    for (Error& e : set_path(document, path, value->is_string() ? value->get<std::string>() : dump_json_compact(*value))) r.log().add(std::move(e));
     if (path == "parallel.data") options.is_data_fixed = true;
-    for (const auto& [part, vary] : kFixed)
-      if (is_of(path, part)) options.vary.set(vary, false);
+    for (const auto& [part, vary] : kFixed) {
+      if (!is_of(path, part)) continue;
+      if (r.has("vary") && options.vary.has(vary)) r.fail(at, *value, "fix or vary, not both", path + " is fixed and to be varied (" + std::string(name_of(vary)) + ")");
+      else options.vary.set(vary, false);
+    }
   }
 }
 
@@ -119,8 +150,8 @@ Result<std::unique_ptr<AskedSearch>> asked_search(const Json& request, const Pre
 
   // The batch is what is to be trained with, whatever the layout.
   document["training"]["global_batch_size"] = asked->base.training.global_batch_size;
-  read_fixed(r, document, options);
   if (const Json* cluster = r.stated("cluster")) document["cluster"] = *cluster;
+  read_fixed(r, document, options);
   Count gpus = 0;
   if (r.read("gpus", gpus)) {
     if (gpus < 1 || gpus > 1'000'000) r.fail("gpus", *r.find("gpus"), "1 to 1,000,000 GPUs", "gpus " + value_text(*r.find("gpus")) + " is out of range. Nearest: " + (gpus < 1 ? "1" : "1000000"));

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import time
-from statistics import geometric_mean
 
 import pytest
 
@@ -315,14 +314,12 @@ def test_nothing_is_measured_where_nothing_is_missing(wireplan, tmp_path):
     assert len(json.loads(done.out)["rows"]) == 3 and len(json.loads(done.out)["fit"]) == 1  # the file that stands twice counts once
 
 
-def rising(times):
-    """As a profile is taken: no call gets faster with its size, so where one did, both become their geometric mean."""
-    pools = []
-    for t in times:
-        pools.append([t])
-        while len(pools) > 1 and geometric_mean(pools[-2]) > geometric_mean(pools[-1]):
-            pools[-2:] = [pools[-2] + pools[-1]]
-    return [geometric_mean(pool) for pool in pools for _ in pool]
+def predicted_from(wireplan, folder, profile):
+    cluster = folder / "cluster.json"
+    cluster.write_text(json.dumps({"node": two_gpus(wireplan), "profile": profile}))
+    points = wireplan.json("collectives", str(cluster), "-b", "4K", "-e", "1M", "-f", "16")["curves"][0]["points"]
+    assert [p["basis"] for p in points] == ["profile"] * 3
+    return [p["time_s"]["value"] for p in points]
 
 
 def test_validate_measures_what_the_files_lack(wireplan, tmp_path):
@@ -340,10 +337,12 @@ def test_validate_measures_what_the_files_lack(wireplan, tmp_path):
     profile = json.loads((out / "profile.json").read_text())
     assert profile["schema"] == "wireplan.profile/1" and len(profile["collectives"]) == len(OPERATIONS)
     assert profile["software"]["backend"] == "mpi" and profile["date"]
-    # The profile decides what is predicted from then on.
-    cluster = tmp_path / "cluster.json"
-    cluster.write_text(json.dumps({"node": two_gpus(wireplan), "profile": profile}))
-    points = wireplan.json("collectives", str(cluster), "-b", "4K", "-e", "1M", "-f", "16")["curves"][0]["points"]
+    # The profile decides what is predicted from then on: nothing that was not measured, and no call faster than a smaller one.
     curve = next(c for c in profile["collectives"] if c["op"] == "all_reduce")
-    assert [p["basis"] for p in points] == ["profile"] * 3
-    assert [p["time_s"]["value"] for p in points] == pytest.approx(rising([t for _, t in curve["points"]]), rel=1e-6)
+    measured = [t for _, t in curve["points"]]
+    predicted = predicted_from(wireplan, tmp_path, profile)
+    assert predicted == sorted(predicted)
+    assert min(measured) * (1 - 1e-6) <= predicted[0] and predicted[-1] <= max(measured) * (1 + 1e-6)
+    # Of a quiet machine it is what was measured, point by point.
+    curve["points"] = [[4096, 10e-6], [65536, 30e-6], [1048576, 200e-6]]
+    assert predicted_from(wireplan, tmp_path, profile) == pytest.approx([10e-6, 30e-6, 200e-6], rel=1e-6)

@@ -48,8 +48,8 @@ class Writing {
     if (!hosts_.fault.empty()) out_.inexpressible.push_back({hosts_.fault_path, hosts_.fault_path == "parallel.placement" ? value_text(Json(plan_.parallel.placement)) : value_text(Json(plan_.cluster.gpus_per_node)), hosts_.fault});
     out_.variables = launch_variables(plan_);
     out_.before = std::move(program_.before);
+    add_rendezvous();  // what it asks for, the others read
     add_visible();
-    add_rendezvous();
     add_numa();
     add_process();
     add_options();
