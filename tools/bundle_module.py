@@ -5,12 +5,14 @@
 
 The loader ends by exporting its factory createCore as default; the API begins
 by importing it (import createCore from "./core.mjs"). In one file neither line
-is needed. What is left exports exactly what the API exports.
+is needed. What is left exports exactly what the API exports, @VERSION@ replaced.
 """
 
 import re
 import sys
 from pathlib import Path
+
+from version import version
 
 EXPORT = re.compile(r"^\s*export default createCore;?\s*$|\bexport default createCore;", re.M)
 IMPORT = re.compile(r"""^import createCore from ["'][^"']+["'];?[^\n]*\n""", re.M)
@@ -23,7 +25,9 @@ def bundle(loader, api):
         sys.exit(f"the loader exports createCore {exports} times, expected once")
     if imports != 1:
         sys.exit(f"the API imports createCore {imports} times, expected once")
-    return f"{loader.rstrip()}\n{api}"
+    if api.count("@VERSION@") != 1:
+        sys.exit(f"the API says @VERSION@ {api.count('@VERSION@')} times, expected once")
+    return f"{loader.rstrip()}\n{api.replace('@VERSION@', version())}"
 
 
 if __name__ == "__main__":

@@ -11,8 +11,8 @@ import createCore from "./core.mjs";
 
 let core;
 
-/** The version of the engine. */
-export const version = "0.1.0";
+/** The version of the engine; the build puts it in. */
+export const version = "@VERSION@";
 
 /** Fulfilled when the functions below can be called. */
 export const ready = createCore().then((loaded) => {
