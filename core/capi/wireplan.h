@@ -1,4 +1,7 @@
-/* The C ABI: JSON in, JSON out. Used by the web module and by other languages. */
+/* The C ABI: JSON in, JSON out. Used by the web module and by other languages; docs/packages.md shows how to build with it, wireplan.hpp is the same for C++.
+ *
+ * Texts are UTF-8 and end with NUL. A text that is returned belongs to the caller: wireplan_free. Nothing is kept between calls, read, written or
+ * printed, and no thread is started: threads may call at once, but one search belongs to one thread at a time. Wrong input is answered, never a crash. */
 #ifndef WIREPLAN_H
 #define WIREPLAN_H
 
@@ -40,7 +43,9 @@ extern "C" {
                   read, what is missing (wireplan.import/1); with "onto" also "document": that plan with them, and "problems"
    The caller frees the result with wireplan_free. */
 char* wireplan_call(const char* command, const char* json);
+/* Of null: nothing. */
 void wireplan_free(char* text);
+/* "major.minor.patch" of the engine with its presets. Not to be freed. */
 const char* wireplan_version(void);
 
 /* The command `search` piece by piece, for callers that show what is known meanwhile, or stop. Never null but when memory runs out. */

@@ -8,6 +8,8 @@ import pytest
 from packages import BUILD, ROOT, SITE, program, run, version
 
 PLACE = "core/answer/estimate.hpp"
+# Installed from a checkout without a build: typed there, and compared.
+PYTHON = "python/src/wireplan/__init__.py"
 
 
 def test_every_door_says_it():
@@ -28,7 +30,9 @@ def test_nowhere_else_is_it_typed():
     assert PLACE in names and len(names) > 300
     typed = re.compile(rf"""["'=]v?{re.escape(version())}["'\s]""")
     found = [name for name in names if (ROOT / name).is_file() and typed.search((ROOT / name).read_text("utf-8", errors="replace"))]
-    assert found == [PLACE]
+    assert found == [PLACE, *([PYTHON] if (ROOT / PYTHON).exists() else [])]
+    if (ROOT / PYTHON).exists():
+        assert re.search(r'^__version__ = "(.*)"$', (ROOT / PYTHON).read_text("utf-8"), re.M)[1] == version()
 
 
 def test_manuals_show_the_present_one():

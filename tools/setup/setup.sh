@@ -33,7 +33,7 @@ complete() {
     [ -x .venv/bin/python ] && [ -f third_party/imgui/imgui.h ] &&
     [ -f third_party/implot/implot.h ] && [ -f third_party/catch2/catch_amalgamated.cpp ] &&
     [ -f third_party/libyaml/include/yaml.h ] &&
-    command -v cmake ninja g++ ccache emcc node chromium brotli clang-format-19 >/dev/null
+    command -v cmake ninja g++ ccache emcc node tsc chromium brotli clang-format-19 >/dev/null
 }
 complete && exit 0
 
@@ -50,6 +50,7 @@ packages=(
   libglfw3-dev libgl-dev                            # the page as a desktop window
   openmpi-bin libopenmpi-dev                        # measuring between hosts
   nodejs chromium xvfb xauth                        # the page and module under test
+  node-typescript                                   # the module's types under test
   fonts-inter fonts-jetbrains-mono                  # the page's fonts
   brotli iproute2 valgrind debootstrap              # sizes, shaped links, slow tests
   clang-19 libclang-rt-19-dev                       # fuzzing, a slow test
