@@ -5,6 +5,13 @@
 #ifndef WIREPLAN_H
 #define WIREPLAN_H
 
+/* Seen from outside also where the library is part of a shared one. */
+#if defined(__GNUC__)
+#define WIREPLAN_API __attribute__((visibility("default")))
+#else
+#define WIREPLAN_API
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -42,21 +49,21 @@ extern "C" {
      import_trainer  {"text", "trainer"?, "onto"?:STATED} -> the parts of a plan that a trainer's configuration states, where each comes from, keys that are not
                   read, what is missing (wireplan.import/1); with "onto" also "document": that plan with them, and "problems"
    The caller frees the result with wireplan_free. */
-char* wireplan_call(const char* command, const char* json);
+WIREPLAN_API char* wireplan_call(const char* command, const char* json);
 /* Of null: nothing. */
-void wireplan_free(char* text);
+WIREPLAN_API void wireplan_free(char* text);
 /* "major.minor.patch" of the engine with its presets. Not to be freed. */
-const char* wireplan_version(void);
+WIREPLAN_API const char* wireplan_version(void);
 
 /* The command `search` piece by piece, for callers that show what is known meanwhile, or stop. Never null but when memory runs out. */
 typedef struct wireplan_search wireplan_search;
-wireplan_search* wireplan_search_open(const char* json);
+WIREPLAN_API wireplan_search* wireplan_search_open(const char* json);
 /* Does so many pieces of work, each some microseconds to a millisecond, and returns {"done", "progress": 0 to 1, "counts", "best": {"label","time_s",
    "need_bytes"} or null}, or {"errors"}: then there is nothing more to do. The caller frees it. */
-char* wireplan_search_step(wireplan_search* search, int pieces);
+WIREPLAN_API char* wireplan_search_step(wireplan_search* search, int pieces);
 /* The document by what is known; its `complete` says whether that is all. The caller frees it. */
-char* wireplan_search_answer(wireplan_search* search);
-void wireplan_search_close(wireplan_search* search);
+WIREPLAN_API char* wireplan_search_answer(wireplan_search* search);
+WIREPLAN_API void wireplan_search_close(wireplan_search* search);
 
 #ifdef __cplusplus
 }

@@ -12,7 +12,7 @@ int main(int argc, char** argv) {
   char* answer = wireplan_call("estimate", plan);
   if (answer == NULL) return 3; /* out of memory */
   fputs(answer, stdout);
-  int status = strncmp(answer, "{\"errors\"", 9) == 0 ? 2 : strstr(answer, "\"fits\":true") ? 0 : 1;
+  int status = strncmp(answer, "{\n  \"errors\"", 12) == 0 ? 2 : strstr(answer, "\"fits\": true") ? 0 : 1;
   wireplan_free(answer);
   return status;
 }

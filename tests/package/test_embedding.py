@@ -99,7 +99,7 @@ extern "C" int neighbour() {
   for (std::string& answer : answers) threads.emplace_back([&answer] { answer = wireplan::call("estimate", "\\"story\\""); });
   for (std::thread& thread : threads) thread.join();
   for (const std::string& answer : answers)
-    if (answer != answers[0] || answer.find("\\"fits\\":false") == std::string::npos) return 2;
+    if (answer != answers[0] || answer.find("\\"fits\\": false") == std::string::npos) return 2;
   wireplan::Search search;
   if (wireplan::call("import_trainer", R"({"text": "compute_environment: LOCAL_MACHINE\\nnum_processes: 8\\n"})").find("accelerate") == std::string::npos) return 3;
   std::cout << wireplan::version();

@@ -60,7 +60,10 @@ def test_the_manifest_leads_to_files(folder):
     effects = package["sideEffects"] or []
     assert all((folder / name).is_file() for name in effects)
     assert not {"dependencies", "scripts"} & package.keys()
-    assert "README.md" in files(folder) and "LICENSE" in files(folder) and "licences/emscripten.txt" in files(folder)
+    assert {"README.md", "LICENSE", "licences/emscripten.txt", "embed.html", "app.wasm"} <= files(folder)
+    # All that the page loads is there, so the folder can be served as it is.
+    page = {p.name for p in SITE.iterdir() if p.suffix in (".mjs", ".wasm", ".css", ".html", ".json")}
+    assert page <= files(folder) and not [name for name in files(folder) if "/" in name and not name.startswith("licences/")]
 
 
 @needs_npm

@@ -20,12 +20,15 @@ def packages(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def clean(packages, tmp_path_factory):
-    """The python of an environment with the wheel and nothing else."""
+    """The python of an environment with the wheel and nothing else, not even pip."""
     folder = tmp_path_factory.mktemp("clean")
-    run(sys.executable, "-m", "venv", folder)
-    python = folder / "bin/python"
-    run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-index", packages["wheel"])
-    return python
+    run(sys.executable, "-m", "venv", "--without-pip", folder)
+    pip(folder, "install", "--quiet", "--no-index", packages["wheel"])
+    return folder / "bin/python"
+
+
+def pip(folder, *arguments):
+    return run(sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", folder / "bin/python", *arguments)
 
 
 def outside():
@@ -47,8 +50,7 @@ def test_names_and_content(packages):
 def test_a_clean_environment_takes_it(clean, tmp_path):
     found = run(clean, "-c", "import wireplan, sys; print(wireplan.__version__); print(wireplan.__file__)", cwd=tmp_path, env=outside()).split()
     assert found[0] == version() and found[1].startswith(str(clean.parent.parent))
-    listed = run(clean, "-m", "pip", "list", "--disable-pip-version-check", "--format=freeze", cwd=tmp_path)
-    assert f"wireplan=={version()}" in listed
+    assert pip(clean.parents[1], "list", "--format=freeze").split() == [f"wireplan=={version()}"]
 
 
 def test_its_command_runs_there(clean, tmp_path):

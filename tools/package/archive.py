@@ -40,7 +40,7 @@ def write_tar(out, files):
             entry.mode = 0o755 if executable else 0o644
             entry.mtime = moment()
             tar.addfile(entry, io.BytesIO(content))
-    with open(out, "wb") as file, gzip.GzipFile("", "wb", 9, file, mtime=0) as zipped:
+    with open(out, "wb") as file, gzip.GzipFile("", "wb", 6, file, mtime=0) as zipped:
         zipped.write(raw.getvalue())
 
 

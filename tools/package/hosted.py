@@ -26,9 +26,7 @@ def entry_points():
 
 
 def files(version, site):
-    built = archive.files_of(site)
-    for name in sorted(p.name for p in (ROOT / "licences").glob("*.txt")):
-        built[f"licences/{name}"] = ((ROOT / "licences" / name).read_bytes(), False)
+    built = archive.files_of(site) | archive.under("licences", archive.files_of(ROOT / "licences"))
     built["LICENSE.txt"] = ((ROOT / "LICENSE").read_bytes(), False)
     checked = {name: content for name, content in built.items() if name.endswith(integrity.CHECKED)}
     pinned = {

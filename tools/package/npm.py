@@ -1,5 +1,6 @@
-"""The package for npm: the module, its types, its wasm."""
+"""The package for npm: the module with its types and wasm, and the page beside it, for sites that frame it from their own folder."""
 
+import fnmatch
 import json
 from pathlib import Path
 
@@ -7,8 +8,6 @@ import archive
 
 ROOT = Path(__file__).resolve().parents[2]
 TEMPLATE = ROOT / "web/module/package.json"
-# Of what is compiled into the module.
-LICENCES = ("emscripten", "libyaml", "nlohmann-json", "tomlplusplus")
 
 
 def stated():
@@ -17,9 +16,8 @@ def stated():
 
 def files(version, site):
     package = {**stated(), "version": version}
-    found = {name: ((Path(site) / name).read_bytes(), False) for name in package["files"] if name != "licences"}
-    for name in LICENCES:
-        found[f"licences/{name}.txt"] = ((ROOT / f"licences/{name}.txt").read_bytes(), False)
+    found = {p.name: (p.read_bytes(), False) for p in Path(site).iterdir() if p.is_file() and any(fnmatch.fnmatch(p.name, pattern) for pattern in package["files"])}
+    found |= archive.under("licences", archive.files_of(ROOT / "licences"))
     found["package.json"] = ((json.dumps(package, indent=2) + "\n").encode(), False)
     found["README.md"] = ((ROOT / "web/module/README.md").read_bytes(), False)
     found["LICENSE"] = ((ROOT / "LICENSE").read_bytes(), False)

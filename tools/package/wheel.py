@@ -17,7 +17,7 @@ SOURCE = ROOT / "python"
 # What is no source: left by tests and by builds.
 LEFTOVERS = shutil.ignore_patterns("__pycache__", "*.egg-info", "build", "dist", ".pytest_cache")
 # The build's own hooks (PEP 517): what pip would call, without a network.
-HOOKS = "import sys, setuptools.build_meta as build; build.build_sdist(sys.argv[1]); build.build_wheel(sys.argv[1])"
+HOOKS = "import sys, setuptools.build_meta as build; out = sys.argv[1]; build.build_sdist(out); build.build_wheel(out)"
 
 
 def again(path):

@@ -14,8 +14,8 @@ let core;
 /** The version of the engine; the build puts it in. */
 export const version = "@VERSION@";
 
-/** Fulfilled when the functions below can be called. */
-export const ready = createCore().then((loaded) => {
+/** Fulfilled when the functions below can be called. The build puts in the hash of the wasm, so that a hash of this file covers both. */
+export const ready = createCore({ fetchSettings: { credentials: "same-origin", integrity: "@WASM@" } }).then((loaded) => {
   core = loaded;
 });
 ready.catch(() => {}); // whoever awaits it sees the error; nobody awaiting is no fault
