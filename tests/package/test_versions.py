@@ -26,7 +26,7 @@ def test_the_module_says_it():
 
 def test_nowhere_else_is_it_typed():
     """In sources; manuals show it in examples, tests of documents in what they compare with."""
-    names = subprocess.run(["git", "ls-files", "core", "native", "web", "cmake", "tools", "python", "examples", ".github", "CMakeLists.txt", "dev"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.split()
+    names = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard", "core", "native", "web", "cmake", "tools", "python", "examples", ".github", "CMakeLists.txt", "dev"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.split()
     assert PLACE in names and len(names) > 300
     typed = re.compile(rf"""["'=]v?{re.escape(version())}["'\s]""")
     found = [name for name in names if (ROOT / name).is_file() and typed.search((ROOT / name).read_text("utf-8", errors="replace"))]

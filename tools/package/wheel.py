@@ -28,6 +28,8 @@ def again(path):
 
 
 def make(out, version, **_):
+    if not SOURCE.exists():
+        return []
     with tempfile.TemporaryDirectory() as work:
         source = Path(work, "python")
         shutil.copytree(SOURCE, source, ignore=LEFTOVERS)
