@@ -1,0 +1,94 @@
+"""Answers about plans as documents state them, for every engine alike."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple, Optional
+
+from wireplan import values
+from wireplan.program import Refused
+from wireplan.values import Unknown
+
+
+class Wrong(Exception):
+    """What a document states cannot be answered; the text says why and what would be right."""
+
+
+class Drift(NamedTuple):
+    """A published number that the program no longer gives."""
+
+    path: str
+    plan: str
+    expected: str
+    actual: str
+
+    def __str__(self):
+        return f"{self.path} of {self.plan} is published as {self.expected}, and is {self.actual} now"
+
+
+class Value(NamedTuple):
+    text: str  # as it is shown
+    raw: object
+    drift: Optional[Drift]
+
+
+class Answers:
+    """`plans`: names of plans of this documentation, each a file, link, scenario id or document; `plan`: the one that is meant
+    where none is named; `unit`: of memory where none is asked for."""
+
+    def __init__(self, program, plans=None, plan="story", unit="GiB"):
+        self.program = program
+        self.plans = dict(plans or {})
+        self.plan = plan
+        self.unit = unit
+
+    def stated(self, plan, folder):
+        """(what the program is given, the file that was read or None)."""
+        plan = plan or self.plan
+        seen = set()
+        while plan in self.plans and plan not in seen:
+            seen.add(plan)
+            plan = self.plans[plan]
+        if plan.lstrip().startswith("{"):
+            return plan, None
+        if "#v=" in plan:
+            return plan[plan.index("#v="):], None
+        if plan.endswith(".json"):
+            file = Path(folder, plan)
+            try:
+                return file.read_text("utf-8"), file
+            except OSError as error:
+                raise Wrong(f"the plan {plan} cannot be read: {error.strerror}") from None
+        return plan, None
+
+    def estimate(self, plan, edits, folder="."):
+        return self._asked(self.program.estimate, plan, edits, folder)
+
+    def link(self, plan, edits, folder="."):
+        return self._asked(self.program.link, plan, edits, folder)
+
+    def sentence(self, plan, edits, folder="."):
+        return self._asked(self.program.sentence, plan, edits, folder, self.unit)
+
+    def value(self, statement, folder="."):
+        """The value that a statement names, beside what was published."""
+        estimate = self.estimate(statement.plan, statement.edits, folder)
+        try:
+            raw = values.lookup(estimate, statement.path)
+            text = values.written(raw, statement.path, statement.unit, self.unit)
+        except Unknown as error:
+            raise Wrong(str(error)) from None
+        drift = None
+        if statement.expect is not None and not values.same(statement.expect, text):
+            drift = Drift(statement.path, self.named(statement.plan, statement.edits), statement.expect, text)
+        return Value(text, raw, drift)
+
+    def named(self, plan, edits):
+        return " with ".join(filter(None, (plan or self.plan, " ".join(edits))))
+
+    def _asked(self, ask, plan, edits, folder, *more):
+        given, _ = self.stated(plan, folder)
+        try:
+            return ask(given, edits, *more)
+        except Refused as refused:
+            raise Wrong(f"{self.named(plan, edits)}: {refused}") from None

@@ -1,0 +1,108 @@
+"""Elements of ours in Markdown or HTML: what stands in them is checked against the program, and filled in.
+
+    <wireplan-value plan="story" path="memory.states.parameters" format="GB">14.5 GB</wireplan-value>
+    <wireplan-planner plan="story" height="480"></wireplan-planner>
+
+Published is what `expect` says, or without it the text between the tags. A plan may be anything that Answers.stated takes, with
+changes after "with"; the browser gets it as a link. Examples in code are left alone.
+"""
+
+from __future__ import annotations
+
+import re
+from html import escape, unescape
+from html.parser import HTMLParser
+from typing import NamedTuple
+
+from wireplan import fallback
+from wireplan.answers import Wrong
+from wireplan.statement import Statement, plan_statement
+
+ATTRIBUTES = r"((?:[^<>\"']|\"[^\"]*\"|'[^']*')*)"
+ELEMENT = re.compile(rf"<wireplan-(value|planner)\b{ATTRIBUTES}>(.*?)</wireplan-\1\s*>", re.S)
+MARKDOWN_CODE = re.compile(r"^(`{3,}|~{3,}).*?^\1[`~]*[ \t]*$|^(?: {4}|\t).*?$|(?<!`)(`+)(?!`).*?(?<!`)\2(?!`)|<!--.*?-->", re.S | re.M)
+HTML_CODE = re.compile(r"<(pre|code|script|style|textarea)\b.*?</\1\s*>|<!--.*?-->", re.S)
+
+
+class Problem(NamedTuple):
+    line: int
+    text: str
+
+
+class Filled(NamedTuple):
+    text: str
+    problems: list
+    used: bool
+
+
+class _Attributes(HTMLParser):
+    found = None
+
+    def handle_starttag(self, tag, attributes):
+        self.found = {key: value or "" for key, value in attributes}
+
+
+def attributes_of(text):
+    parser = _Attributes()
+    parser.feed(f"<a {text}>")
+    return parser.found or {}
+
+
+def tag(name, attributes):
+    return f"<{name}" + "".join(f' {key}="{escape(value)}"' for key, value in attributes.items()) + ">"
+
+
+class Filler:
+    """`live`: the browser has the elements' script, so plans become links it can read; else values become their text alone."""
+
+    def __init__(self, answers, words, site="", live=True, english=True):
+        self.answers, self.words, self.site, self.live, self.english = answers, words, site, live, english
+
+    def fill(self, text, folder=".", html=False, keep=False):
+        """`keep`: the tags stay as they were written, only the text between them changes (a file that is checked in)."""
+        code = [match.span() for match in (HTML_CODE if html else MARKDOWN_CODE).finditer(text)]
+        problems, used = [], False
+
+        def filled(match):
+            nonlocal used
+            if any(start <= match.start() < end for start, end in code):
+                return match[0]
+            used = True
+            try:
+                make = self._value if match[1] == "value" else self._planner
+                return make(match, attributes_of(match[2]), folder, keep, lambda said: problems.append(Problem(line(match), said)))
+            except (Wrong, ValueError) as error:
+                problems.append(Problem(line(match), str(error)))
+                return match[0]
+
+        def line(match):
+            return text.count("\n", 0, match.start()) + 1
+
+        return Filled(ELEMENT.sub(filled, text), problems, used)
+
+    def _value(self, match, attributes, folder, keep, problem):
+        if not attributes.get("path"):
+            raise ValueError('a <wireplan-value> needs path="…", such as memory.states.parameters')
+        plan, edits = plan_statement(attributes.get("plan", ""))
+        published = unescape(re.sub(r"<[^>]*>", "", match[3])).strip()
+        expect = attributes.get("expect") or published or None
+        value = self.answers.value(Statement(attributes["path"], plan, edits, attributes.get("format"), expect), folder)
+        if value.drift:
+            problem(str(value.drift))
+        shown = escape(self.words.get(value.text, value.text) if isinstance(value.raw, (str, bool)) else value.text)
+        if keep:
+            return f"<wireplan-value{match[2]}>{shown}</wireplan-value>"
+        if not self.live:
+            return f'<span class="wireplan-value">{shown}</span>'
+        return tag("wireplan-value", {**attributes, "plan": self.answers.link(plan, edits, folder)}) + shown + "</wireplan-value>"
+
+    def _planner(self, match, attributes, folder, keep, problem):
+        plan, edits = plan_statement(attributes.get("plan", attributes.get("link", "")))
+        inside = match[3].strip() if match[3].strip() else fallback.planner(self.answers, plan, edits, folder, self.words, self.site, self.english)
+        if keep:
+            self.answers.estimate(plan, edits, folder)
+            return match[0]
+        if not self.live:
+            return f'<figure class="wireplan">{inside}</figure>'
+        attributes.pop("plan", None)
+        return f'<figure class="wireplan">{tag("wireplan-planner", {**attributes, "link": self.answers.link(plan, edits, folder)})}{inside}</wireplan-planner></figure>'
