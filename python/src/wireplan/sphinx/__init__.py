@@ -6,6 +6,7 @@
     .. wireplan-table::                        values of several plans side by side
     .. wireplan-plan:: story                   what "the plan" is from here on in this document
     :wireplan:`memory.states.parameters in GB expect 14.5 GB`
+    <wireplan-value path="memory.states.parameters" format="GB">14.5 GB</wireplan-value>      the same in Markdown
 
 Everything is worked out while the documentation is built, by the program; a number that is no longer what `expect` says ends the
 build. docs/engines.md has the manual.
@@ -14,7 +15,7 @@ build. docs/engines.md has the manual.
 from __future__ import annotations
 
 from wireplan import __version__
-from wireplan.sphinx import assets, build, nodes
+from wireplan.sphinx import assets, build, markdown, nodes
 from wireplan.sphinx.directives import PlanDirective, PlannerDirective, TableDirective
 from wireplan.sphinx.role import ValueRole
 
@@ -39,5 +40,6 @@ def setup(app):
     app.add_directive("wireplan-table", TableDirective)
     app.add_directive("wireplan-plan", PlanDirective)
     build.connect(app)
+    markdown.connect(app)
     assets.connect(app)
     return {"version": __version__, "env_version": 1, "parallel_read_safe": True, "parallel_write_safe": True}

@@ -21,6 +21,11 @@ def site(config):
     return stated if not stated or stated.endswith("/") else stated + "/"
 
 
+def runs(builder):
+    """Elements run in HTML; an e-book runs none."""
+    return builder.format == "html" and builder.name != "epub"
+
+
 def address(builder, docname, file=""):
     """A file of the site, as a page of the documentation names it."""
     base = site(builder.config) + file
@@ -38,7 +43,7 @@ def _page(app, pagename, template, context, doctree):
     if pagename not in app.env.wireplan_used:
         return
     app.add_css_file("wireplan.css")
-    if site(app.config) and app.builder.name != "epub":
+    if site(app.config) and runs(app.builder):
         source = address(app.builder, pagename, ELEMENTS)
         pinned = f' integrity="{escape(app.config.wireplan_integrity)}" crossorigin="anonymous"' if app.config.wireplan_integrity else ""
         context["metatags"] = context.get("metatags", "") + f'\n    <script type="module" src="{escape(source)}"{pinned}></script>'
@@ -50,7 +55,7 @@ def _static(app):
 
 
 def _copied(app, exception):
-    if exception is None and app.builder.format == "html" and app.builder.name != "epub" and app.config.wireplan_site_folder:
+    if exception is None and runs(app.builder) and app.config.wireplan_site_folder:
         copytree(Path(app.confdir, app.config.wireplan_site_folder), Path(app.outdir, "_static/wireplan"), dirs_exist_ok=True, ignore=ignore_patterns("docs"))
 
 

@@ -34,8 +34,7 @@ class wireplan_picture(nodes.General, nodes.Element):
 
 
 def live(self):
-    """Elements run in HTML that has the site's script; an e-book runs none."""
-    return self.builder.format == "html" and self.builder.name != "epub" and bool(assets.site(self.builder.config))
+    return assets.runs(self.builder) and bool(assets.site(self.builder.config))
 
 
 def visit_value(self, node):
