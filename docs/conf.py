@@ -30,5 +30,10 @@ html_theme_options = {
     "dark_css_variables": {"color-brand-primary": "#eceff2", "color-brand-content": "#7fb0ff", "color-foreground-primary": "#eceff2"},
 }
 # What a lexer does not know is no fault of a page.
-suppress_warnings = ["misc.highlighting_failure"]
+suppress_warnings = ["misc.highlighting_failure", "myst.header"]
 highlight_language = "none"
+
+
+def setup(app):
+    # A page in another language says so, to search engines and to voices.
+    app.connect("html-page-context", lambda app, page, template, context, doctree: context.update(language="vi") if page.endswith(".vi") else None)

@@ -23,7 +23,7 @@ def policy(html):
 def enforce(folder):
     for page in sorted(folder.rglob("*.html")):
         html = page.read_text("utf-8")
-        # The theme hides its drawings by a style attribute, which no hash can allow; the attribute `hidden` says the same.
-        html = re.sub(r'(<svg [^>]*?) style="display: none;"', r"\1 hidden", html)
+        # The theme's drawings have style attributes, which no hash can allow; other attributes say the same.
+        html = html.replace(' style="display: none;"', " hidden").replace(' style="opacity: 50%"', ' opacity="0.5"')
         meta = f'<meta http-equiv="Content-Security-Policy" content="{policy(html)}">'
         page.write_text(re.sub(r"(<head>.*?<meta charset=\"utf-8\" ?/?>)", lambda m: m[1] + meta, html, count=1, flags=re.S), "utf-8")

@@ -28,6 +28,8 @@ class Drift(NamedTuple):
 
 class Value(NamedTuple):
     text: str  # as it is shown
+    form: Optional[str]  # of a number: its unit, and the digits after the point
+    digits: Optional[int]
     raw: object
     drift: Optional[Drift]
 
@@ -70,18 +72,23 @@ class Answers:
     def sentence(self, plan, edits, folder="."):
         return self._asked(self.program.sentence, plan, edits, folder, self.unit)
 
-    def value(self, statement, folder="."):
-        """The value that a statement names, beside what was published."""
+    def value(self, statement, folder=".", digits=None):
+        """The value that a statement names, beside what was published: a number is compared, and shown, with as many digits as
+        were published."""
         estimate = self.estimate(statement.plan, statement.edits, folder)
         try:
             raw = values.lookup(estimate, statement.path)
-            text = values.written(raw, statement.path, statement.unit, self.unit)
+            form, published = statement.unit, values.read(statement.expect or "")
+            if published and not isinstance(raw, (str, bool)) and (not form or form == published[0]):
+                form = published[0] if published[0] in values.FORMS[values.unit_of(statement.path)] else form
+                digits = published[1] if digits is None else digits
+            text, form, digits = values.written(raw, statement.path, form, digits, self.unit)
         except Unknown as error:
             raise Wrong(str(error)) from None
         drift = None
         if statement.expect is not None and not values.same(statement.expect, text):
             drift = Drift(statement.path, self.named(statement.plan, statement.edits), statement.expect, text)
-        return Value(text, raw, drift)
+        return Value(text, form, digits, raw, drift)
 
     def named(self, plan, edits):
         return " with ".join(filter(None, (plan or self.plan, " ".join(edits))))

@@ -14,7 +14,6 @@ from wireplan import __version__
 from wireplan.answers import Answers
 from wireplan.fill import Filler
 from wireplan.program import Missing, Program
-from wireplan.words import words
 
 SUFFIXES = (".md", ".mdx", ".markdown", ".html", ".htm")
 
@@ -41,7 +40,7 @@ def main(arguments=None):
     options = parser.parse_args(arguments)
     named = dict(pair.split("=", 1) for pair in options.name if "=" in pair)
     answers = Answers(Program(options.program, options.presets), named, options.plan, options.unit)
-    filler = Filler(answers, words(options.language))
+    filler = Filler(answers, options.language)
     found = looked_at = 0
     try:
         for file in files(options.places):

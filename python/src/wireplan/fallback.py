@@ -29,5 +29,5 @@ def planner(answers, plan, edits, folder, words, site, english=True):
 
 def shown(estimate, path, unit, words):
     value = values.lookup(estimate, path)
-    text = values.written(value, path, memory_unit=unit)
+    text = values.written(value, path, memory=unit).text
     return words.get(text, text) if isinstance(value, (str, bool)) else text

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from wireplan import fallback
 from wireplan.answers import Wrong
 from wireplan.statement import Statement, plan_statement
+from wireplan.words import words
 
 ATTRIBUTES = r"((?:[^<>\"']|\"[^\"]*\"|'[^']*')*)"
 ELEMENT = re.compile(rf"<wireplan-(value|planner)\b{ATTRIBUTES}>(.*?)</wireplan-\1\s*>", re.S)
@@ -52,11 +53,19 @@ def tag(name, attributes):
     return f"<{name}" + "".join(f' {key}="{escape(value)}"' for key, value in attributes.items()) + ">"
 
 
+def written(value):
+    """The attributes that make the script write a number as it stands there."""
+    return {} if value.digits is None else {**({"format": value.form} if value.form else {}), "digits": str(value.digits)}
+
+
 class Filler:
     """`live`: the browser has the elements' script, so plans become links it can read; else values become their text alone."""
 
-    def __init__(self, answers, words, site="", live=True, english=True):
-        self.answers, self.words, self.site, self.live, self.english = answers, words, site, live, english
+    def __init__(self, answers, language="en", changed=None, site="", live=True):
+        self.answers, self.language, self.changed, self.site, self.live = answers, language, changed, site, live
+
+    def _words(self, attributes):
+        return words(attributes.get("lang", self.language), self.changed)
 
     def fill(self, text, folder=".", html=False, keep=False):
         """`keep`: the tags stay as they were written, only the text between them changes (a file that is checked in)."""
@@ -86,19 +95,22 @@ class Filler:
         plan, edits = plan_statement(attributes.get("plan", ""))
         published = unescape(re.sub(r"<[^>]*>", "", match[3])).strip()
         expect = attributes.get("expect") or published or None
-        value = self.answers.value(Statement(attributes["path"], plan, edits, attributes.get("format"), expect), folder)
+        digits = int(attributes["digits"]) if attributes.get("digits", "").isdigit() else None
+        value = self.answers.value(Statement(attributes["path"], plan, edits, attributes.get("format"), expect), folder, digits)
         if value.drift:
             problem(str(value.drift))
-        shown = escape(self.words.get(value.text, value.text) if isinstance(value.raw, (str, bool)) else value.text)
+        shown = escape(self._words(attributes).get(value.text, value.text) if isinstance(value.raw, (str, bool)) else value.text)
         if keep:
             return f"<wireplan-value{match[2]}>{shown}</wireplan-value>"
         if not self.live:
             return f'<span class="wireplan-value">{shown}</span>'
-        return tag("wireplan-value", {**attributes, "plan": self.answers.link(plan, edits, folder)}) + shown + "</wireplan-value>"
+        attributes.pop("expect", None)  # has just been looked at
+        return tag("wireplan-value", {**attributes, **written(value), "plan": self.answers.link(plan, edits, folder)}) + shown + "</wireplan-value>"
 
     def _planner(self, match, attributes, folder, keep, problem):
         plan, edits = plan_statement(attributes.get("plan", attributes.get("link", "")))
-        inside = match[3].strip() if match[3].strip() else fallback.planner(self.answers, plan, edits, folder, self.words, self.site, self.english)
+        inside = match[3].strip() if match[3].strip() else fallback.planner(
+            self.answers, plan, edits, folder, self._words(attributes), self.site, attributes.get("lang", self.language).startswith("en"))
         if keep:
             self.answers.estimate(plan, edits, folder)
             return match[0]

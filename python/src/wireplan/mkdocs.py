@@ -21,7 +21,6 @@ from mkdocs.utils import get_relative_url
 from wireplan.answers import Answers
 from wireplan.fill import Filler
 from wireplan.program import Missing, Program
-from wireplan.words import words
 
 log = get_plugin_logger(__name__)
 STYLE = "assets/wireplan.css"
@@ -62,8 +61,7 @@ class WireplanPlugin(BasePlugin[WireplanConfig]):
 
     def on_page_markdown(self, markdown, page, config, files):
         filler = Filler(
-            self.answers, words(self.config.language, self.config.words), self._base(page), live=bool(self._base(page)),
-            english=self.config.language.startswith("en"))
+            self.answers, self.config.language, self.config.words, self._base(page), live=bool(self._base(page)))
         try:
             filled = filler.fill(markdown, Path(page.file.abs_src_path).parent)
         except Missing as missing:
@@ -79,7 +77,7 @@ class WireplanPlugin(BasePlugin[WireplanConfig]):
         head = f'<link rel="stylesheet" href="{escape(get_relative_url(STYLE, page.url))}">'
         if self._base(page):
             pinned = f' integrity="{escape(self.config.integrity)}" crossorigin="anonymous"' if self.config.integrity else ""
-            head += f'<script type="module" src="{escape(self._base(page))}elements.mjs"{pinned}></script>'
+            head += f'<script type="module" src="{escape(self._base(page))}wireplan-elements.mjs"{pinned}></script>'
         return output.replace("</head>", head + "</head>", 1)
 
     def on_env(self, env, config, files):

@@ -1,14 +1,36 @@
-"""A value of an estimate: found by its path, written as the program writes it (core/base/format.hpp: at most four digits)."""
+"""A value of an estimate: found by its path, written as <wireplan-value> writes it (web/module/quantity.mjs), so that a page says the
+same before and after its script has run."""
 
 from __future__ import annotations
 
-DECIMAL = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1, "B"))
-BINARY = ((2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1, "B"))
+import re
+from decimal import ROUND_HALF_UP, Decimal
+from typing import NamedTuple, Optional
+
 MINUS = "\u2212"
+# Units that a writer can ask for, by the unit of the estimate: what one of them is.
+FORMS = {
+    "bytes": {"B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40},
+    "bytes/s": {"B/s": 1, "MB/s": 1e6, "GB/s": 1e9, "TB/s": 1e12, "MiB/s": 2**20, "GiB/s": 2**30},
+    "s": {"s": 1, "ms": 1e-3, "µs": 1e-6, "us": 1e-6, "min": 60, "h": 3600},
+    "FLOP": {"FLOP": 1, "GFLOP": 1e9, "TFLOP": 1e12, "PFLOP": 1e15},
+    "TFLOP/s": {"TFLOP/s": 1, "PFLOP/s": 1e3},
+    "tokens/s": {"tokens/s": 1},
+    "": {"%": 0.01, "x": 1, "×": 1, "million": 1e6, "billion": 1e9, "trillion": 1e12},
+}
+WRITTEN = {"us": "µs", "x": "×"}
+# From large to small: the first that a value reaches is taken where none is asked for.
+USUAL = {"GB": ("GB", "MB", "kB", "B"), "GiB": ("GiB", "MiB", "KiB", "B"), "bytes/s": ("GB/s", "MB/s", "B/s"), "s": ("s", "ms", "µs"), "FLOP": ("TFLOP", "GFLOP", "FLOP")}
 
 
 class Unknown(Exception):
     """No such path, or no such unit for it."""
+
+
+class Written(NamedTuple):
+    text: str
+    form: Optional[str] = None  # of a number: its unit, and how many digits stand after the point
+    digits: Optional[int] = None
 
 
 def lookup(estimate, path):
@@ -47,135 +69,76 @@ def _choices(here):
     return "a value, nothing below it"
 
 
-def kind(path):
-    """What a number is, by its name: units stand in the keys."""
-    parts = [part for part in path.split(".") if part not in ("value", "low", "high") and not part.isdigit()]
+def unit_of(path):
+    """The unit of a number, which its name says."""
+    parts = [part for part in path.split(".") if part not in ("value", "low", "high")]
     last = parts[-1]
-    if last in ("mfu", "hfu", "efficiency"):
-        return "share"
     if last.endswith("_bytes_per_s"):
-        return "rate"
-    if last.endswith("_s") and "_per_" not in last:
-        return "time"
+        return "bytes/s"
+    if last.startswith("tokens_per_s"):
+        return "tokens/s"
+    if "tflops" in last:
+        return "TFLOP/s"
+    if last.startswith("flops_per_"):
+        return "FLOP"
+    if last.endswith("_s"):
+        return "s"
     if last == "bytes" or last.endswith("_bytes") or parts[0] == "memory" and len(parts) > 1 and parts[1] in ("states", "parts", "phases"):
         return "bytes"
-    if "tflops" in last:
-        return "flops"
-    if last in ("parameters", "active_parameters"):
-        return "parameters"
-    return "count"
+    return ""
 
 
-def written(value, path, unit=None, memory_unit="GiB"):
-    """The value as text. `unit`: GB, GiB and their like, s, ms, µs, %, count, or nothing for what suits it; `raw`: every digit."""
+def usual_form(value, path, memory="GiB"):
+    unit = unit_of(path)
+    if not unit and path.split(".")[-1] in ("mfu", "hfu"):
+        return "%"
+    names = USUAL.get(memory if unit == "bytes" else unit, ())
+    if value == 0:
+        return names[0] if names else None
+    return next((name for name in names if abs(value) >= FORMS[unit][name]), names[-1] if names else None)
+
+
+def decimals(size, form):
+    """At most four digits."""
+    return 0 if size >= 1000 or size >= 100 and form not in ("GB", "GiB") else 1 if size >= 10 else 2
+
+
+def formed(value, path, form=None, digits=None):
+    """A number in a unit; without one in the estimate's own."""
+    unit = unit_of(path)
+    one = FORMS[unit].get(form) if form else 1
+    if not one:
+        raise Unknown(f'{path} cannot be shown in "{form}"; it can in {", ".join(FORMS[unit]) or "nothing but itself"}')
+    size = Decimal(repr(value)) / Decimal(repr(one))
+    if digits is None:
+        whole = not form and float(value).is_integer()
+        digits = 0 if whole or value == 0 else 1 if form == "%" else 3 if not form and abs(size) < 1 else decimals(abs(size), form)
+    number = f"{size.quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP):,}"
+    if number.startswith("-"):
+        number = MINUS + number[1:]
+    name = WRITTEN.get(form, form) if form else unit
+    return Written(f"{number}{'' if name in ('×', '') else ' '}{name}", form, digits)
+
+
+def written(value, path, form=None, digits=None, memory="GiB"):
+    """The value as text, in the unit that is asked for or the usual one. Words and truths are what they are."""
     if value is None:
-        return "–"
+        return Written("–")
     if isinstance(value, bool):
-        return "yes" if value else "no"
+        return Written("yes" if value else "no")
     if isinstance(value, str):
-        return value
-    is_a = kind(path)
-    if unit == "raw":
-        return repr(value)
-    if unit == "count":
-        return count(value)
-    if unit is None:
-        unit = memory_unit if is_a == "bytes" else None
-    if is_a == "bytes":
-        if unit in ("GB", "GiB"):
-            return memory(value, unit)
-        for steps in (DECIMAL, BINARY):
-            for size, name in steps:
-                if unit == name:
-                    return f"{short(value / size, 1000)} {name}" if size > 1 else f"{count(value)} B"
-    elif is_a == "time":
-        if unit is None:
-            return seconds(value)
-        scale = {"s": 1, "ms": 1e3, "µs": 1e6, "us": 1e6, "min": 1 / 60, "h": 1 / 3600}.get(unit)
-        if scale:
-            return f"{short(value * scale, 1000 if unit == 's' else 100)} {'µs' if unit == 'us' else unit}"
-    elif is_a == "share" and unit in (None, "%"):
-        return percent(value)
-    elif is_a == "rate" and unit is None:
-        return rate(value)
-    elif is_a == "flops" and unit is None:
-        return flops_rate(value)
-    elif is_a == "parameters" and unit is None:
-        return parameters(value)
-    elif is_a == "count" and unit is None:
-        return count(value)
-    raise Unknown(f'{path} cannot be shown in "{unit}": it is a {is_a}')
+        return Written(value)
+    return formed(value, path, form or usual_form(value, path, memory), digits)
 
 
-def short(value, whole_from):
-    """At most four digits: whole from `whole_from` on, one decimal from 10 on, two below."""
-    size = abs(value)
-    if size == 0:
-        return "0"
-    decimals = 0 if size >= whole_from else 1 if size >= 10 else 2
-    if decimals == 2 and size >= 9.995:
-        decimals = 1
-    if decimals == 1 and size >= whole_from - 0.05:
-        decimals = 0
-    return (MINUS if value < 0 else "") + f"{size:.{decimals}f}"
-
-
-def count(value):
-    text = f"{abs(value):,.0f}"
-    return (MINUS if value < 0 and text != "0" else "") + text
-
-
-def memory(value, unit):
-    steps = DECIMAL if unit == "GB" else BINARY
-    size = abs(value)
-    if size == 0:
-        return f"0 {unit}"
-    if size >= 10 * steps[0][0]:
-        return f"{short(value / steps[0][0], 1000)} {steps[0][1]}"
-    step = next((s for s in steps[1:] if size >= 0.1 * s[0] or s[0] == 1))
-    return f"{count(value)} B" if step[0] == 1 else f"{short(value / step[0], 1000)} {step[1]}"
-
-
-def seconds(value):
-    size = abs(value)
-    sign = MINUS if value < 0 else ""
-    if size == 0:
-        return "0 s"
-    if size >= 0.9995:
-        return f"{sign}{short(size, 1000)} s"
-    for scale, name in ((1e3, "ms"), (1e6, "µs")):
-        if size * scale >= 0.9995:
-            return f"{sign}{short(size * scale, 100)} {name}"
-    return f"{sign}{short(size * 1e9, 100)} ns"
-
-
-def rate(value):
-    if not value > 0:
-        return "0 GB/s"
-    steps = DECIMAL if value >= 1e13 else DECIMAL[1:]
-    size, name = next((s for s in steps if value >= 0.1 * s[0]), steps[-1])
-    return f"{value / size:.{0 if value / size >= 99.95 else 1}f} {name}/s"
-
-
-def flops_rate(tflops):
-    value, name = (tflops / 1e3, "PFLOP/s") if tflops >= 1e4 else (tflops, "TFLOP/s")
-    return f"{value:.{0 if value >= 99.95 else 1}f} {name}" if tflops > 0 else "0 TFLOP/s"
-
-
-def percent(share):
-    value = share * 100
-    return "<1 %" if 0 < value < 0.5 else f"{count(value)} %"
-
-
-def parameters(value):
-    for scale, name in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k")):
-        if value >= scale * 0.99995:  # what rounds up to the next unit is written in it
-            size = value / scale
-            return f"{size:.{3 if size < 9.9995 else 2 if size < 99.995 else 1 if size < 999.95 else 0}f} {name}"
-    return f"{value:.0f}"
+def read(text):
+    """"14.5 GB" as ("GB", 1): its unit and the digits after the point; None where it holds no number."""
+    match = re.match(rf"^\s*[-{MINUS}+]?([\d,]*\.?\d+)\s*(.*?)\s*$", text)
+    return (match[2], len(match[1].partition(".")[2])) if match else None
 
 
 def same(published, actual):
     """Equal as texts, however spaces and minus signs were typed."""
-    plain = lambda text: " ".join(text.replace("\u00a0", " ").replace("\u202f", " ").replace(MINUS, "-").split())  # noqa: E731
+    def plain(text):
+        return "".join(text.replace("\u00a0", " ").replace("\u202f", " ").replace(MINUS, "-").split())
     return plain(published) == plain(actual)

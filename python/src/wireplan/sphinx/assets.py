@@ -10,7 +10,7 @@ from sphinx.errors import ConfigError
 from sphinx.util.osutil import relative_uri
 
 STATIC = Path(__file__).parents[1] / "static"
-ELEMENTS = "elements.mjs"
+ELEMENTS = "wireplan-elements.mjs"
 
 
 def site(config):

@@ -15,10 +15,9 @@ def _fill(app, docname, source):
     if path.suffix not in SUFFIXES:
         return
     site = assets.site(app.config)
-    language = app.config.language or "en"
     filler = Filler(
-        build.answers(), build.words(app.config), assets.address(app.builder, docname) if site else "",
-        live=bool(site) and assets.runs(app.builder), english=language.startswith("en"))
+        build.answers(), app.config.language or "en", app.config.wireplan_words, assets.address(app.builder, docname) if site else "",
+        live=bool(site) and assets.runs(app.builder))
     try:
         filled = filler.fill(source[0], path.parent)
     except build.FAILURES as error:

@@ -39,7 +39,7 @@ def live(self):
 
 def visit_value(self, node):
     if live(self) and node["link"]:
-        self.body.append(self.starttag(node, "wireplan-value", "", plan=node["link"], path=node["path"], **({"format": node["unit"]} if node["unit"] else {})))
+        self.body.append(self.starttag(node, "wireplan-value", "", plan=node["link"], path=node["path"], **node["how"]))
         node["tag"] = "wireplan-value"
     else:
         self.body.append(self.starttag(node, "span", "", CLASS="wireplan-value"))

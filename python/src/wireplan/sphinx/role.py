@@ -7,6 +7,7 @@ from pathlib import Path
 from docutils import nodes as docutils_nodes
 from sphinx.util.docutils import SphinxRole
 
+from wireplan.fill import written
 from wireplan.sphinx import build
 from wireplan.sphinx.nodes import wireplan_value
 from wireplan.statement import value_statement
@@ -37,18 +38,19 @@ def value_node(env, statement, place, live=True):
     """The value as a node; where it cannot be had, what was published stands in its place. `live`: an element in HTML."""
     answers = build.answers()
     folder = folder_of(env)
-    shown, link = statement.expect or statement.path, None
+    shown, link, how = statement.expect or statement.path, None, {}
     try:
         depend(env, answers, statement.plan)
         value = answers.value(statement, folder)
         link = answers.link(statement.plan, statement.edits, folder) if live else None
         shown = build.words(env.config).get(value.text, value.text) if isinstance(value.raw, (str, bool)) else value.text
+        how = written(value)
         if value.drift:
             build.note_problem(env, place, str(value.drift))
     except build.FAILURES as error:
         build.note_problem(env, place, str(error))
     node = wireplan_value("", "", docutils_nodes.Text(shown))
-    node["path"], node["unit"], node["link"] = statement.path, statement.unit, link
+    node["path"], node["how"], node["link"] = statement.path, how, link
     return node
 
 
