@@ -41,7 +41,7 @@ def main(arguments=None):
     named = dict(pair.split("=", 1) for pair in options.name if "=" in pair)
     answers = Answers(Program(options.program, options.presets), named, options.plan, options.unit)
     filler = Filler(answers, options.language)
-    found = looked_at = 0
+    found, looked_at = [], 0
     try:
         for file in files(options.places):
             text = file.read_text("utf-8")
@@ -49,18 +49,19 @@ def main(arguments=None):
             looked_at += filled.used
             if options.command == "write" and filled.text != text:
                 file.write_text(filled.text, "utf-8")
-            for problem in filled.problems:
-                # What was published between the tags has just been written anew; what `expect` says is the author's to change.
-                print(f"{file}:{problem.line}: {problem.text}", file=sys.stderr)
-                found += 1
+                # What stood between the tags is right now. What stays wrong is what `expect` says, or cannot be answered.
+                filled = filler.fill(filled.text, file.parent, html=file.suffix.startswith(".htm"), keep=True)
+            found += [f"{file}:{problem.line}: {problem.text}" for problem in filled.problems]
     except Missing as missing:
         print(f"wireplan-docs: {missing}", file=sys.stderr)
         return 2
     except OSError as error:
         print(f"wireplan-docs: {error.filename}: {error.strerror}", file=sys.stderr)
         return 2
-    print(f"{looked_at} files with numbers, {found or 'no'} differences")
-    return 1 if found and options.command == "check" else 0
+    for line in found:
+        print(line, file=sys.stderr)
+    print(f"{looked_at} file{'s' * (looked_at != 1)} with numbers, {len(found) or 'no'} difference{'s' * (len(found) != 1)}")
+    return 1 if found else 0
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
     <wireplan-value plan="story" path="memory.states.parameters" format="GB">14.5 GB</wireplan-value>
     <wireplan-planner plan="story" height="480"></wireplan-planner>
+    <wireplan-table plans='["story", "story with parallel.data_sharding=fsdp"]' labels="DDP|FSDP" rows="memory.need_bytes step.time_s"></wireplan-table>
 
 Published is what `expect` says, or without it the text between the tags. A plan may be anything that Answers.stated takes, with
 changes after "with"; the browser gets it as a link. Examples in code are left alone.
@@ -9,6 +10,7 @@ changes after "with"; the browser gets it as a link. Examples in code are left a
 
 from __future__ import annotations
 
+import json
 import re
 from html import escape, unescape
 from html.parser import HTMLParser
@@ -20,7 +22,7 @@ from wireplan.statement import Statement, plan_statement
 from wireplan.words import words
 
 ATTRIBUTES = r"((?:[^<>\"']|\"[^\"]*\"|'[^']*')*)"
-ELEMENT = re.compile(rf"<wireplan-(value|planner)\b{ATTRIBUTES}>(.*?)</wireplan-\1\s*>", re.S)
+ELEMENT = re.compile(rf"<wireplan-(value|planner|table)\b{ATTRIBUTES}>(.*?)</wireplan-\1\s*>", re.S)
 MARKDOWN_CODE = re.compile(r"^(`{3,}|~{3,}).*?^\1[`~]*[ \t]*$|^(?: {4}|\t).*?$|(?<!`)(`+)(?!`).*?(?<!`)\2(?!`)|<!--.*?-->", re.S | re.M)
 HTML_CODE = re.compile(r"<(pre|code|script|style|textarea)\b.*?</\1\s*>|<!--.*?-->", re.S)
 
@@ -78,7 +80,7 @@ class Filler:
                 return match[0]
             used = True
             try:
-                make = self._value if match[1] == "value" else self._planner
+                make = {"value": self._value, "planner": self._planner, "table": self._table}[match[1]]
                 return make(match, attributes_of(match[2]), folder, keep, lambda said: problems.append(Problem(line(match), said)))
             except (Wrong, ValueError) as error:
                 problems.append(Problem(line(match), str(error)))
@@ -96,25 +98,44 @@ class Filler:
         published = unescape(re.sub(r"<[^>]*>", "", match[3])).strip()
         expect = attributes.get("expect") or published or None
         digits = int(attributes["digits"]) if attributes.get("digits", "").isdigit() else None
-        value = self.answers.value(Statement(attributes["path"], plan, edits, attributes.get("format"), expect), folder, digits)
+        value = self.answers.value(Statement(attributes["path"], plan, edits, attributes.get("format"), expect), folder, digits, attributes.get("over"), attributes.get("baseline"))
         if value.drift:
             problem(str(value.drift))
         shown = escape(self._words(attributes).get(value.text, value.text) if isinstance(value.raw, (str, bool)) else value.text)
         if keep:
             return f"<wireplan-value{match[2]}>{shown}</wireplan-value>"
-        if not self.live:
+        link = self.answers.link(plan, edits, folder) if self.live else None
+        if not link:
             return f'<span class="wireplan-value">{shown}</span>'
         attributes.pop("expect", None)  # has just been looked at
-        return tag("wireplan-value", {**attributes, **written(value), "plan": self.answers.link(plan, edits, folder)}) + shown + "</wireplan-value>"
+        attributes.update(written(value), plan=link)
+        if "baseline" in attributes:
+            attributes["baseline"] = self.answers.link(*plan_statement(attributes["baseline"]), folder)
+        return tag("wireplan-value", attributes) + shown + "</wireplan-value>"
 
     def _planner(self, match, attributes, folder, keep, problem):
         plan, edits = plan_statement(attributes.get("plan", attributes.get("link", "")))
+        self.answers.estimate(plan, edits, folder)
         inside = match[3].strip() if match[3].strip() else fallback.planner(
             self.answers, plan, edits, folder, self._words(attributes), self.site, attributes.get("lang", self.language).startswith("en"))
         if keep:
-            self.answers.estimate(plan, edits, folder)
             return match[0]
-        if not self.live:
+        link = self.answers.link(plan, edits, folder) if self.live else None
+        if not link:
             return f'<figure class="wireplan">{inside}</figure>'
-        attributes.pop("plan", None)
-        return f'<figure class="wireplan">{tag("wireplan-planner", {**attributes, "link": self.answers.link(plan, edits, folder)})}{inside}</wireplan-planner></figure>'
+        attributes.pop("plan", None)  # and the link in its place
+        return f'<figure class="wireplan">{tag("wireplan-planner", {**attributes, "link": link})}{inside}</wireplan-planner></figure>'
+
+    def _table(self, match, attributes, folder, keep, problem):
+        text = attributes.get("plans", "").strip()
+        plans = [plan_statement(plan) for plan in (json.loads(text) if text.startswith("[") else text.split())]
+        if not plans:
+            raise ValueError('a <wireplan-table> needs plans="…": links or scenario ids with spaces between them, or a JSON array')
+        inside = match[3].strip() if match[3].strip() else fallback.table(self.answers, plans, attributes, folder, self._words(attributes))
+        if keep:
+            return match[0]
+        links = [self.answers.link(plan, edits, folder) for plan, edits in plans] if self.live else [None]
+        if not all(links):
+            return f'<figure class="wireplan">{inside}</figure>'
+        attributes["plans"] = json.dumps(links)
+        return f'<figure class="wireplan">{tag("wireplan-table", attributes)}{inside}</wireplan-table></figure>'

@@ -50,7 +50,7 @@ class WireplanPlugin(BasePlugin[WireplanConfig]):
         return config
 
     def on_files(self, files, config):
-        files.append(File("wireplan.css", str(Path(__file__).with_name("static")), str(Path(config.site_dir, "assets")), False, dest_uri=STYLE))
+        files.append(File("wireplan.css", str(Path(__file__).with_name("static")), config.site_dir, False, dest_uri=STYLE))
         return files
 
     def _base(self, page):
@@ -66,7 +66,11 @@ class WireplanPlugin(BasePlugin[WireplanConfig]):
             filled = filler.fill(markdown, Path(page.file.abs_src_path).parent)
         except Missing as missing:
             raise PluginError(f"wireplan: {missing}") from None
-        self.problems += [f"{page.file.src_uri}, element in line {line} below its front matter: {text}" for line, text in filled.problems]
+        # MkDocs hands over what stands below the front matter.
+        source = Path(page.file.abs_src_path).read_text("utf-8-sig")
+        above = source.count("\n", 0, max(0, source.find(markdown.strip()[:200])))
+        above -= markdown.count("\n", 0, len(markdown) - len(markdown.lstrip()))
+        self.problems += [f"{page.file.src_uri}:{above + line}: {text}" for line, text in filled.problems]
         if filled.used:
             self.pages.add(page.file.src_uri)
         return filled.text

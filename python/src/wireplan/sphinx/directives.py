@@ -71,7 +71,8 @@ class PlannerDirective(WireplanDirective):
             planner += wireplan_picture(html=picture.memory(estimate, answers.unit, words))
             rows = [[[nodes.Text(words[word])], [value_node(self.env, Statement(path, plan, edits), self.place(), live=False)]] for word, path in SUMMARY]
             planner += table(rows)
-            planner += open_link(assets.site(self.config), planner["link"], words["open"])
+            if planner["link"]:
+                planner += open_link(assets.site(self.config), planner["link"], words["open"])
         except (ValueError, *build.FAILURES) as error:
             self.problem(error)
             planner += nodes.paragraph("", str(error))

@@ -59,12 +59,12 @@ def depart_figure(self, node):
 
 
 def visit_planner(self, node):
-    if live(self):
+    if live(self) and node.get("link"):
         self.body.append(self.starttag(node, "wireplan-planner", **{key: node[key] for key in ("link", "panels", "height", "theme", "lang") if node.get(key)}, **({"readonly": ""} if node.get("readonly") else {})))
 
 
 def depart_planner(self, node):
-    if live(self):
+    if live(self) and node.get("link"):
         self.body.append("</wireplan-planner>\n")
 
 
