@@ -34,18 +34,21 @@ Edit draw_results(App& a) {
                                   {"panel.scaling", scaling},
                                   {"panel.curves", curves},
                                   {"panel.moments", moments}})
-    a.ui.mark(key, rect);
-  take(draw_memory(a.ui, a.state, memory));
-  take(draw_wiring(a.ui, a.state, wiring));
-  take(draw_wirings(a.ui, a.state, wirings));
-  take(draw_step(a.ui, a.state, step));
-  take(draw_timeline(a.ui, a.state, timeline));
-  take(draw_waits(a.ui, a.state, waits));
-  take(draw_scaling(a.ui, a.state, scaling));
-  take(draw_curves(a.ui, a.state, curves));
-  take(draw_moments(a.ui, a.state, moments));
-  for (const float y : {wiring.y, step.y, timeline.y, waits.y, curves.y, moments.y})
-    horizontal(a.ui, page.centre.x, page.centre.right(), y, a.ui.colors->line);
+    if (rect.w > 0) a.ui.mark(key, rect);
+  const auto draw = [&](Edit (*panel)(Ui&, const AppState&, const Rect&), const Rect& place) {
+    if (place.w > 0) take(panel(a.ui, a.state, place));
+  };
+  draw(draw_memory, memory);
+  draw(draw_wiring, wiring);
+  draw(draw_wirings, wirings);
+  draw(draw_step, step);
+  draw(draw_timeline, timeline);
+  draw(draw_waits, waits);
+  draw(draw_scaling, scaling);
+  draw(draw_curves, curves);
+  draw(draw_moments, moments);
+  for (const Rect& r : {memory, wiring, step, timeline, waits, curves, moments})
+    if (r.w > 0 && r.y > start.y) horizontal(a.ui, page.centre.x, page.centre.right(), r.y, a.ui.colors->line);
   if (a.state.is_stale()) fill(a.ui, page.centre, faded(a.ui.colors->bg1, 0.55f));
   end_scroll(a.ui, start, page.centre_height);
   return edit;
@@ -85,7 +88,7 @@ void begin_page(App& a) {
   a.ui.more_frames = a.ui.scrolls = a.ui.zooms = false;
   a.ui.request = {};
   a.layout = page_layout(a.state, a.width, a.height);
-  a.ui.touch = a.layout.columns == Columns::flow;
+  a.ui.touch = a.layout.columns == Columns::flow || (a.layout.columns == Columns::chosen && a.width < kNarrowPanels);
 }
 
 void pass_on(const Request& request) {

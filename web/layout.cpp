@@ -11,6 +11,7 @@ namespace wireplan {
 namespace {
 
 constexpr float kWiring = 226, kWiringMost = 330, kNarrowWiring = 300, kNarrowChoice = 48, kNetwork = 28;
+constexpr float kChosenWiring = 276;
 
 // What the drawing of NCCL's ways needs beside the wiring itself.
 float nccl_height(const AppState& state, float width, bool touch) { return state.view.nccl ? nccl_choice_height(width, touch) + nccl_facts_height(state, width) : 0; }
@@ -72,6 +73,37 @@ void place_flow(const AppState& state, PageLayout& page) {
   page.centre_height = page.curves.bottom() - page.centre.y;
 }
 
+// Only what was asked for, once each, in that order. Below the width at which the panels draw themselves narrow they are placed so.
+void place_chosen(const AppState& state, PageLayout& page) {
+  const float width = page.centre.w;
+  const bool narrow = width < kNarrowPanels;
+  const float side = narrow ? 16 : 20;
+  const bool has_choice = narrow && total_gpus(state.answer.plan.cluster) > 1;
+  const float drawing = (narrow ? kNarrowWiring + (has_choice ? kNarrowChoice : 0) : kChosenWiring) +
+                        (state.answer.plan.cluster.nodes > 1 ? kNetwork : 0) + nccl_height(state, width - 2 * side, narrow);
+  float y = page.centre.y;
+  const auto place = [&](Rect& panel, float height, float inset = 0) {
+    if (panel.w > 0) return;
+    panel = Rect{page.centre.x, y, width, height}.inset(inset, 0);
+    y += height;
+  };
+  for (std::string_view rest = state.view.panels; !rest.empty();) {
+    const std::size_t end = std::min(rest.find(','), rest.size());
+    const std::string_view name = rest.substr(0, end);
+    rest.remove_prefix(std::min(rest.size(), end + 1));
+    if (name == "memory") place(page.memory, memory_height(state, width, narrow));
+    if (name == "wiring") place(page.wiring, drawing, side);
+    if (name == "wirings") place(page.wirings, wirings_height(state), side - 8);
+    if (name == "step") place(page.step, step_height(state, narrow));
+    if (name == "timeline") place(page.timeline, timeline_height(state, narrow));
+    if (name == "waits") place(page.waits, waits_height(state, narrow));
+    if (name == "scaling") place(page.scaling, scaling_height(narrow));
+    if (name == "curves") place(page.curves, curves_height(state, width, narrow));
+    if (name == "moments") place(page.moments, moments_height(state, narrow));
+  }
+  page.centre_height = y - page.centre.y;
+}
+
 }  // namespace
 
 Columns columns_for(float width) {
@@ -80,8 +112,13 @@ Columns columns_for(float width) {
 
 PageLayout page_layout(const AppState& state, float width, float height) {
   PageLayout page;
-  page.columns = columns_for(width);
+  page.columns = state.view.panels.empty() ? columns_for(width) : Columns::chosen;
   Rect rest{0, 0, width, height};
+  if (page.columns == Columns::chosen) {
+    page.centre = rest;
+    place_chosen(state, page);
+    return page;
+  }
   if (page.columns == Columns::flow) {
     page.centre = rest;
     place_flow(state, page);
@@ -104,7 +141,7 @@ PageLayout page_layout(const AppState& state, float width, float height) {
 }
 
 float wanted_height(const AppState& state, float width) {
-  return columns_for(width) == Columns::flow ? page_layout(state, width, 0).centre_height : 0;
+  return !state.view.panels.empty() || columns_for(width) == Columns::flow ? page_layout(state, width, 0).centre_height : 0;
 }
 
 }  // namespace wireplan

@@ -1,4 +1,4 @@
-// Where the panels stand, by the width of the page.
+// Where the panels stand, by the width of the page; or one below the other, where others chose which (ViewState::panels).
 #pragma once
 
 #include "web/state.hpp"
@@ -10,8 +10,10 @@ enum class Columns : unsigned char {
   two,    // from 1024: the explanation slides over the results
   strip,  // from 720: the inputs fold into a strip of section names
   flow,   // narrower: panels one below the other in a page that scrolls; the inputs are a form of the frame
+  chosen, // inside another page: only the panels that it asked for, one below the other at any width
 };
 Columns columns_for(float width);
+constexpr float kNarrowPanels = 560;  // narrower, the panels that were chosen are drawn for fingers
 
 struct PageLayout {
   Columns columns = Columns::three;

@@ -287,6 +287,10 @@ bool edit_view(AppState& state, std::string_view key, const std::string& value) 
     show_time(state, value);
   else if (key == "time.pressed")
     press_time(state, value);
+  else if (key == "panels")
+    view.panels = value;
+  else if (key == "readonly")
+    view.readonly = value == "1";
   else if (key == "section")
     view.section = view.section == value ? "" : value;
   else
@@ -362,7 +366,7 @@ bool open_plan(AppState& state, std::string_view link) {
 
 bool apply(AppState& state, const Edit& edit) {
   if (edit.path.starts_with("view.")) return edit_view(state, std::string_view(edit.path).substr(5), edit.value);
-  return edit_plan(state, edit);
+  return !state.view.readonly && edit_plan(state, edit);
 }
 
 bool find_mapping(AppState& state) {

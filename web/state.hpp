@@ -35,6 +35,8 @@ struct ViewState {
   bool nccl = false;    // the wiring shows what NCCL builds, not what the plan loads
   std::string nccl_graph = "ring";  // of its graphs: ring, tree, nvls
   int nccl_picture = 0;             // of the graph's
+  std::string panels;   // inside another page: names of those that stand there, separated by commas, in their order; "": a page of its own
+  bool readonly = false;  // the plan changes by what the page around hands in, not by the reader
   std::string shown;    // what wiring and curves are drawn for, a key of chart_choices(); "": what is waited for most
 };
 
