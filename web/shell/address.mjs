@@ -33,12 +33,17 @@ export function theme(keep, apply) {
   const now = () => chosen ?? (dark.matches ? "dark" : "light");
   const show = () => {
     if (chosen) document.documentElement.dataset.theme = chosen;
+    else delete document.documentElement.dataset.theme;
     apply(now());
   };
   dark.addEventListener("change", show);
   return {
     now,
     show,
+    choose(name) {
+      chosen = name === "auto" ? null : name;
+      show();
+    },
     toggle() {
       chosen = now() === "dark" ? "light" : "dark";
       if (keep) store("theme", chosen);

@@ -1,29 +1,11 @@
 // Where a number comes from, as text: for phones and for screens without pictures. Elsewhere the canvas shows it.
 import { element } from "./dom.mjs";
+import { quantity } from "./wireplan-quantity.mjs";
 import { text, word } from "./words.mjs";
 
-const SIGNS = { count: "=", bound: "≤", estimate: "≈", measured: "●" };
-const SCALES = {
-  bytes: [[1e9, "GB"], [1e6, "MB"], [1e3, "kB"], [1, "B"]],
-  binary: [[2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"], [1, "B"]],
-  "bytes/s": [[1e9, "GB/s"], [1e6, "MB/s"], [1e3, "kB/s"], [1, "B/s"]],
-  "FLOP/s": [[1e12, "TFLOP/s"], [1e9, "GFLOP/s"], [1, "FLOP/s"]],
-  FLOP: [[1e12, "TFLOP"], [1e9, "GFLOP"], [1, "FLOP"]],
-  s: [[1, "s"], [1e-3, "ms"], [1e-6, "µs"]],
-};
+export { quantity };
 
-// At most four digits, by the same rule as everywhere on the page.
-export function quantity(value, unit, memory) {
-  const scales = SCALES[unit === "bytes" && memory === "GiB" ? "binary" : unit];
-  if (!scales || value === 0) {
-    const plain = Number.isInteger(value) ? value.toLocaleString("en") : String(Number(value.toPrecision(4)));
-    return unit ? `${plain} ${unit}` : plain;
-  }
-  const [scale, name] = scales.find(([least]) => Math.abs(value) >= least) ?? scales.at(-1);
-  const size = Math.abs(value / scale);
-  const decimals = size >= 1000 ? 0 : size >= 100 && name !== "GB" && name !== "GiB" ? 0 : size >= 10 ? 1 : 2;
-  return `${(value / scale).toFixed(decimals)} ${name}`;
-}
+const SIGNS = { count: "=", bound: "≤", estimate: "≈", measured: "●" };
 
 export function showExplanation(dialog, explanation, label, memory, open) {
   const { symbol, formula, values = [], result, unit, kind, band, sources = [] } = explanation;

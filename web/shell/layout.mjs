@@ -11,7 +11,7 @@ export function layOut(app, stage) {
   const measure = () => {
     const w = Math.round(stage.clientWidth);
     if (!w) return;
-    const wanted = isNarrow() ? Math.round(app.wantedHeight(w) || 900) : 0;
+    const wanted = Math.round(app.wantedHeight(w)) || (isNarrow() ? 900 : 0);
     stage.style.height = wanted ? `${wanted}px` : "";
     const h = wanted || Math.round(stage.clientHeight);
     if (!h || (w === width && h === height)) return;

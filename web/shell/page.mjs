@@ -15,11 +15,12 @@ import { speak, word } from "./words.mjs";
 const root = document.documentElement;
 const canvas = $("#canvas");
 const stage = $("#stage");
-const form = $("#form");  // a dialog; absent where the page is embedded
+const form = $("#form");  // a dialog
 const explanation = $("#explain");
 const embedded = root.dataset.mode === "embed";
 
 let app = null;
+let frame = null;  // what answers to the page around, where there is one
 let state = null;
 let measure = () => {};
 let dirty = false;
@@ -65,6 +66,7 @@ function show() {
   if (first) place.unchanged = state.link;
   else if (!state.stale && (state.link !== place.unchanged || location.hash)) place.show(state.link);
   measure();
+  frame?.follow(state);
 }
 
 function showFooter() {
@@ -79,12 +81,9 @@ const edit = (path, value) => app.edit(path, value);
 const open = (link) => app.open(link);
 
 // Where the canvas has no room for it, or is none, a dialog explains what was asked for, here or there.
-const explainsApart = () => isNarrow() || !app.pictures;
+const explainsApart = () => embedded || isNarrow() || !app.pictures;
 
-function explain(path) {
-  app.view("explain", path);
-  if (embedded && !explainsApart()) showExplained(path);
-}
+const explain = (path) => app.view("explain", path);
 
 function showExplained(path) {
   const document_ = app.explanation(path);
@@ -179,6 +178,7 @@ document.addEventListener("click", async (event) => {
 
 document.addEventListener("keydown", (event) => {
   if (!app || !(event.ctrlKey || event.metaKey) || event.altKey) return;
+  if (frame?.readonly) return;
   if (/^(input|textarea)$/i.test(event.target.tagName) && /^(text|)$/.test(event.target.type)) return;
   const key = event.key.toLowerCase();
   if (key === "z" && !event.shiftKey) app.undo();
@@ -239,7 +239,7 @@ window.wireplan = {
   keys: () => app?.keys() ?? [],
 };
 
-const place = address(!embedded, (link) => app?.open(link));
+const place = address(!embedded, (link) => (frame ? frame.addressed() : app?.open(link)));
 const colours = theme(!embedded, (now) => {
   app?.view("theme", now);
   $('[data-do="theme"]')?.setAttribute("aria-label", now === "dark" ? word("light", "Light theme") : word("dark", "Dark theme"));
@@ -254,8 +254,10 @@ function followContrast() {
 }
 
 async function start() {
-  guardPointer(canvas, isNarrow);
-  app = await startApp(canvas, place.link, hooks, () => guardKeys(canvas));
+  guardPointer(canvas, () => embedded || isNarrow());
+  if (embedded) frame = await import("./frame.mjs");
+  app = await startApp(canvas, frame ? frame.opening() : place.link, hooks, () => guardKeys(canvas));
+  frame?.attach({ app, theme: colours.choose, explain });
   useFonts(app);
   colours.show();
   followContrast();
@@ -273,12 +275,14 @@ async function start() {
   show();
   for (const part of $$('.tools, #thumb, #results > button')) part.hidden = false;
   root.dataset.wireplan = "ready";
+  frame?.begin();
 }
 
 start().catch((error) => {
   console.error(error);
   root.dataset.pictures = "none";
   root.dataset.wireplan = "error";
+  frame?.failed(String(error?.message ?? error));
   notice("Wireplan could not start here; it needs WebAssembly. What stands below is its built-in example.");
   toggleResults(true);
 });
