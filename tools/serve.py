@@ -27,6 +27,7 @@ class Handler(http.server.SimpleHTTPRequestHandler):
 
     def end_headers(self):
         self.send_header("Cache-Control", "no-store")
+        self.send_header("Access-Control-Allow-Origin", "*")  # pages of other origins may import the module and the elements
         super().end_headers()
 
     def log_request(self, *_):  # errors are still printed

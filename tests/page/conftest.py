@@ -4,7 +4,7 @@ import functools
 import os
 import sys
 import threading
-from http.server import ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -161,3 +161,91 @@ def wide(visit):
     page = visit(height=2700)
     page.settle()
     return page
+
+
+class _HostHandler(BaseHTTPRequestHandler):
+    """One page, whatever is asked for; the server carries it."""
+
+    def do_GET(self):
+        body = self.server.html.encode() if self.path.startswith("/page") else b""
+        self.send_response(200 if body else 204)
+        for name, value in {"Content-Type": "text/html; charset=utf-8", **self.server.headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+class Host:
+    """Somebody else's page, on an origin of its own, and what it was told by the planners in it."""
+
+    def __init__(self, page, url):
+        self.page, self.url = page, url
+
+    def frame(self, number=0):
+        """The planner's own document, in the iframe of that number."""
+        for _ in range(400):
+            frames = [f for f in self.page.frames if "/embed.html" in f.url]
+            if len(frames) > number and frames[number].evaluate("document.documentElement.dataset.wireplan") == "ready":
+                return frames[number]
+            self.page.wait_for_timeout(50)
+        raise AssertionError("the frame never gets ready")
+
+    def until(self, expression, timeout=8000):
+        value = None
+        for _ in range(timeout // 50):
+            value = self.page.evaluate(expression)
+            if value:
+                return value
+            self.page.wait_for_timeout(50)
+        raise AssertionError(f"never true: {expression}; it is {value!r}")
+
+    def press_in_frame(self, key, number=0):
+        """Clicks a widget of a planner by the mouse, scrolled into the window first."""
+        frame = self.frame(number)
+        box = frame.evaluate("key => window.wireplan.rect(key)", key)
+        assert box, f"nothing is drawn with the key {key}; there are {frame.evaluate('window.wireplan.keys()')}"
+        frame.frame_element().scroll_into_view_if_needed()
+        at = frame.frame_element().bounding_box()
+        middle = at["y"] + box["y"] + box["height"] / 2
+        high = self.page.viewport_size["height"]
+        if not 0 < middle < high:
+            self.page.evaluate("by => scrollBy(0, by)", middle - high / 2)
+            self.page.wait_for_timeout(100)
+            at = frame.frame_element().bounding_box()
+        self.page.mouse.click(at["x"] + box["x"] + box["width"] / 2, at["y"] + box["y"] + box["height"] / 2)
+
+    def picture(self, name):
+        folder = os.environ.get("WIREPLAN_SCREENSHOTS")
+        if folder:
+            Path(folder).mkdir(parents=True, exist_ok=True)
+            self.page.screenshot(path=Path(folder) / f"{name}.png")
+
+
+@pytest.fixture
+def host(browser, url):
+    """host(body, …) → a page of another origin around that body; {site} in it is the planner's. Its console stays clean."""
+    opened, complaints = [], []
+
+    def open_page(body, head="", width=900, height=800, headers=None, **options):
+        server = ThreadingHTTPServer(("127.0.0.1", 0), _HostHandler)
+        server.html = f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Host</title>{head}</head><body>{body}</body></html>'.replace("{site}", url)
+        server.headers = {name: value.replace("{site}", url.rstrip("/")) for name, value in (headers or {}).items()}
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        context = browser.new_context(viewport={"width": width, "height": height}, **options)
+        opened.append((server, context))
+        page = context.new_page()
+        page.on("console", lambda m: complaints.append(f"{m.type}: {m.text}") if m.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: complaints.append(f"exception: {error}"))
+        page.goto(f"http://127.0.0.1:{server.server_address[1]}/page")
+        return Host(page, url)
+
+    open_page.complaints = complaints
+    yield open_page
+    for server, context in opened:
+        context.close()
+        server.shutdown()
+        server.server_close()
+    assert not [c for c in complaints if "GPU stall due to ReadPixels" not in c]
