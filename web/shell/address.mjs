@@ -1,13 +1,6 @@
-// The link in the address bar, and the one thing kept between visits: the theme.
+// The link in the address bar, and the theme, which may be kept between visits.
 
-const stored = (key) => {
-  try { return localStorage.getItem(`wireplan.${key}`); } catch { return null; }
-};
-const store = (key, value) => {
-  try { localStorage.setItem(`wireplan.${key}`, value); } catch { /* no storage: the choice lasts as long as the page */ }
-};
-
-// `keep`: a page of its own. An embedded one stores nothing and never touches its address.
+// `keep`: a page of its own. An embedded one never touches its address.
 export function address(keep, opened) {
   let written = location.hash;
   let pending = null;
@@ -27,9 +20,9 @@ export function address(keep, opened) {
   };
 }
 
-export function theme(keep, apply) {
+export function theme(kept, apply) {
   const dark = matchMedia("(prefers-color-scheme: dark)");
-  let chosen = /[#&]theme=(light|dark)\b/.exec(location.hash)?.[1] ?? (keep ? stored("theme") : null);
+  let chosen = /[#&]theme=(light|dark)\b/.exec(location.hash)?.[1] ?? kept.read("theme");
   const now = () => chosen ?? (dark.matches ? "dark" : "light");
   const show = () => {
     if (chosen) document.documentElement.dataset.theme = chosen;
@@ -46,7 +39,7 @@ export function theme(keep, apply) {
     },
     toggle() {
       chosen = now() === "dark" ? "light" : "dark";
-      if (keep) store("theme", chosen);
+      kept.keep("theme", chosen);
       show();
     },
   };

@@ -2,7 +2,7 @@
 import { $, announce, element, set } from "./dom.mjs";
 import { text as ofCanvas } from "./words.mjs";
 
-function pieces(answer, numbers) {
+export function pieces(answer, numbers) {
   return answer.map(({ text, tone, key }) => {
     const emphasis = tone === "plain" ? null : tone === "number" ? "" : tone;
     if (key && numbers) return element("button", { type: "button", "data-key": key, class: emphasis || null }, text);

@@ -3,7 +3,7 @@ import { element } from "./dom.mjs";
 import { word } from "./words.mjs";
 
 let styled = null;
-const style = () =>
+export const style = () =>
   (styled ??= new Promise((done) => {
     const sheet = element("link", { rel: "stylesheet", href: "asides.css", onload: done, onerror: done });
     document.head.append(sheet);

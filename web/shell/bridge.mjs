@@ -1,6 +1,30 @@
 // The app (app.wasm) as an object. Documents come back parsed; see web/README.md.
 
+// What has asked for the next frame and has not had it yet. A canvas can be read in the task that drew it and no later, and what is
+// printed is settled before the browser turns to its next frame.
+const due = new Map();
+function knowFrames() {
+  const ask = window.requestAnimationFrame.bind(window);
+  window.requestAnimationFrame = (draw) => {
+    const id = ask((time) => due.delete(id) && draw(time));
+    due.set(id, draw);
+    return id;
+  };
+}
+
+const SETTLED = 12;  // frames after which nothing more is waited for
+function drawDue() {
+  for (let turn = 0; turn < SETTLED && due.size; ++turn) {
+    for (const [id, draw] of [...due]) {
+      cancelAnimationFrame(id);
+      due.delete(id);
+      draw(performance.now());
+    }
+  }
+}
+
 export async function startApp(canvas, link, hooks, guard) {
+  knowFrames();
   const { default: createModule } = await import("./app.mjs");
   const release = guard();  // GLFW listens from its first moment on
   const module = await createModule({ canvas, printErr: (text) => console.warn(text), ...hooks });
@@ -34,6 +58,11 @@ export async function startApp(canvas, link, hooks, guard) {
     text: (format) => call("page_export", "string", format),
     frames: () => call("page_frames", "number") ?? 0,
     wake: (frames = 3) => call("page_wake", null, frames),
+    // Draws in this very task, so that the canvas can be read in it.
+    drawNow() {
+      call("page_wake", null, 2);
+      drawDue();
+    },
     resize: (width, height) => call("page_resize", null, width, height),
     wantedHeight: (width) => call("page_wanted_height", "number", width),
     restored: () => call("page_restored", null),

@@ -78,7 +78,7 @@ const CONTROLS = {
     const more = element("button", { type: "button", "aria-label": `${word("more", "More")}: ${field.label}`, onclick: move(1) }, "+");
     input.addEventListener("change", () => post(input.value.trim()));
     input.addEventListener("keydown", (event) => {
-      if (event.key !== "Enter") return;
+      if (event.key !== "Enter" || event.isComposing) return;
       event.preventDefault();  // else the dialog would close
       post(input.value.trim());
     });

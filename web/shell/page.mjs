@@ -7,9 +7,13 @@ import { showForm } from "./form.mjs";
 import { guardKeys, guardPointer, wakeOnInput } from "./input.mjs";
 import { startApp, useFonts } from "./bridge.mjs";
 import { isNarrow, keepContext, layOut, slimOnScroll } from "./layout.mjs";
+import { keeper, readersLanguage } from "./kept.mjs";
+import { listen } from "./keys.mjs";
 import { editText } from "./overlay.mjs";
+import { forgetOffline, stayOffline } from "./offline.mjs";
 import { pick } from "./picker.mjs";
 import { showResults, toggleResults } from "./results.mjs";
+import { makeSheet } from "./sheet.mjs";
 import { speak, word } from "./words.mjs";
 
 const root = document.documentElement;
@@ -18,6 +22,7 @@ const stage = $("#stage");
 const form = $("#form");  // a dialog
 const explanation = $("#explain");
 const embedded = root.dataset.mode === "embed";
+const kept = keeper(!embedded);
 
 let app = null;
 let frame = null;  // what answers to the page around, where there is one
@@ -64,7 +69,11 @@ function show() {
   canvas.setAttribute("aria-label", `${word("drawn", "The plan, drawn. The form and the table hold the same numbers.")} ${sentence(state.answer)}`);
   showFooter();
   if (first) place.unchanged = state.link;
-  else if (!state.stale && (state.link !== place.unchanged || location.hash)) place.show(state.link);
+  else if (!state.stale && (state.link !== place.unchanged || location.hash)) {
+    place.show(state.link);
+    kept.keep("plan", state.link);
+  }
+  showKept();
   measure();
   frame?.follow(state);
 }
@@ -74,6 +83,24 @@ function showFooter() {
   const link = $("#link");
   link.href = embedded ? `index.html${state.link}` : state.link;
   if (!embedded) set(link, state.link);
+}
+
+// What an earlier visit left: the plan it ended with, and the way to be rid of it all.
+const earlier = kept.read("plan");
+function showKept() {
+  const forget = $("#forget");
+  if (forget) forget.hidden = !kept.any();
+  const chips = $(".chips");
+  if (!chips || !earlier || location.hash || state.link === earlier || !kept.any()) return $("#resume")?.remove();
+  if (!$("#resume")) chips.append(element("button", { type: "button", id: "resume", "data-do": "resume" }));
+  set($("#resume"), word("resume", "Your last plan"));
+}
+
+async function forget() {
+  kept.forget();
+  showKept();
+  announce(word("forgotten", "This page keeps nothing of yours any more."));
+  await forgetOffline();
 }
 
 // ---------------------------------------------------------------- page → app
@@ -91,10 +118,27 @@ function showExplained(path) {
   if (document_?.formula) showExplanation(explanation, document_, label, state.unit, explain);
 }
 
+const wholeLink = () => new URL(state.link, embedded ? new URL("index.html", location.href) : location.href).href;
+
 async function share(button) {
-  const to = new URL(state.link, embedded ? new URL("index.html", location.href) : location.href);
-  await copy(to.href);
+  await copy(wholeLink());
   said(button, word("link_copied", "Link copied"));
+}
+
+// Files and pictures, by what comes when it is asked for.
+const page = () => ({ app, canvas, state: app.state(), link: wholeLink() });
+const take = () => import("./take.mjs");
+
+// The clipboard is asked within the click and given the picture when there is one. Where it takes none the picture is saved instead.
+async function copyPicture(what, button) {
+  try {
+    const image = take().then(({ imageOf }) => imageOf(what, page()));
+    await navigator.clipboard.write([new ClipboardItem({ "image/png": image })]);
+    said(button, word("copied", "Copied"));
+  } catch {
+    await (await take()).saveAs(what, page());
+    said(button, word("saved", "Saved"));
+  }
 }
 
 // What reads machines and logs comes when it is asked for.
@@ -159,33 +203,69 @@ const ACTIONS = {
     openAside("trainer");
   },
   accuracy: () => openAside("accuracy"),
+  about: () => openAside("about"),
+  resume: () => open(earlier),
+  forget,
+  keys() {
+    $("#copy")?.hidePopover();
+    openAside("shortcuts");
+  },
+  print() {
+    $("#copy")?.hidePopover();
+    print();
+  },
   nccl: () => app.view("wires", state.nccl_shown ? "load" : "nccl"),
 };
 
 document.addEventListener("click", async (event) => {
   const button = event.target.closest?.("button");
   if (!button || !app) return;
-  const { do: action, unit, language, copy: format, key } = button.dataset;
+  const { do: action, unit, language, copy: format, key, save, image } = button.dataset;
   if (action) ACTIONS[action](button);
   else if (unit) app.view("unit", unit);
-  else if (language) app.view("language", language);
-  else if (key) explain(key);
+  else if (language) {
+    kept.keep("language", language);
+    app.view("language", language);
+  } else if (key) explain(key);
+  else if (save) await (await take()).saveAs(save, page());
+  else if (image) await copyPicture(image, button);
   else if (format) {
     await copy(app.text(format));
     said(button, word("copied", "Copied"));
   }
 });
 
-document.addEventListener("keydown", (event) => {
-  if (!app || !(event.ctrlKey || event.metaKey) || event.altKey) return;
-  if (frame?.readonly) return;
-  if (/^(input|textarea)$/i.test(event.target.tagName) && /^(text|)$/.test(event.target.type)) return;
-  const key = event.key.toLowerCase();
-  if (key === "z" && !event.shiftKey) app.undo();
-  else if (key === "y" || (key === "z" && event.shiftKey)) app.redo();
-  else return;
-  event.preventDefault();
+listen({
+  undo: () => frame?.readonly || app?.undo(),
+  redo: () => frame?.readonly || app?.redo(),
+  sheet: () => isFree() && ACTIONS.keys(),
+  search: () => isFree() && searchModel(),
+  // On the canvas nothing can be selected: what is copied is the number that is explained.
+  copyShown(event) {
+    const row = event.target === canvas && state?.rows.find(({ path }) => path === state.explain);
+    if (!row) return false;
+    copy(row.text);
+    announce(`${word("copied", "Copied")}: ${row.label}, ${row.text}`);
+  },
 });
+
+const isFree = () => Boolean(app) && !embedded && !$("dialog[open], .pick");
+
+// Over the field of the canvas where it is drawn, else in the form.
+function searchModel() {
+  const drawn = app.pictures && !isNarrow() && app.rect("model");
+  if (drawn) return hooks.pick("model", ...drawn);
+  ACTIONS.edit();
+  $('#form [data-field="model"] button')?.click();
+}
+
+// The browser prints when this returns.
+addEventListener("beforeprint", () => {
+  if (!app) return;
+  $("#sheet")?.remove();
+  document.body.append(makeSheet(app, canvas, stage, wholeLink()));
+});
+addEventListener("afterprint", () => $("#sheet")?.remove());
 
 if (!embedded) {
   const withFiles = (event) => event.dataTransfer?.types.includes("Files");
@@ -240,7 +320,7 @@ window.wireplan = {
 };
 
 const place = address(!embedded, (link) => (frame ? frame.addressed() : app?.open(link)));
-const colours = theme(!embedded, (now) => {
+const colours = theme(kept, (now) => {
   app?.view("theme", now);
   $('[data-do="theme"]')?.setAttribute("aria-label", now === "dark" ? word("light", "Light theme") : word("dark", "Dark theme"));
 });
@@ -261,6 +341,8 @@ async function start() {
   useFonts(app);
   colours.show();
   followContrast();
+  const language = kept.read("language") ?? readersLanguage(["en", "vi"]);
+  if (language !== "en" && !/[#&]lang=/.test(place.link)) app.view("language", language);
   if (app.pictures) {
     toggleResults(false);  // it stood in for the pictures
     measure = layOut(app, stage);
@@ -273,9 +355,10 @@ async function start() {
   }
   if (!embedded) slimOnScroll($("#answer"), $("#slim"));
   show();
-  for (const part of $$('.tools, #thumb, #results > button')) part.hidden = false;
+  for (const part of $$('.tools, #thumb, #results > button, footer [data-do=about]')) part.hidden = false;
   root.dataset.wireplan = "ready";
   frame?.begin();
+  if (!embedded) stayOffline();
 }
 
 start().catch((error) => {

@@ -68,6 +68,7 @@ export function pick(anchor, choices, chosen, label, done) {
 
   input.addEventListener("input", filter);
   input.addEventListener("keydown", (event) => {
+    if (event.isComposing) return;  // these keys are the input method's
     const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8 }[event.key];
     if (step) mark(Math.max(0, Math.min(shown.length - 1, current + step)));
     else if (event.key === "Enter") take(current);

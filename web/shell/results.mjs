@@ -1,7 +1,7 @@
 // Every number of the estimate as a table: selectable, findable, printable, read by tests and screen readers.
 import { $, element, set } from "./dom.mjs";
 
-const SIGNS = { count: "=", bound: "≤", estimate: "≈", measured: "●" };
+export const SIGNS = { count: "=", bound: "≤", estimate: "≈", measured: "●" };
 let cells = new Map();
 let shape = "";
 
