@@ -135,6 +135,7 @@ def visit(browser, url):
     contexts, complaints = [], []
 
     def open_page(path="", width=1440, height=900, instance=None, ready=True, **options):
+        options.setdefault("service_workers", "block")  # each would fetch the whole site once more; test_offline has its own
         context = (instance or browser).new_context(viewport={"width": width, "height": height}, **options)
         contexts.append(context)
         page = context.new_page()
