@@ -119,6 +119,11 @@ class Wireplan:
         self.page.locator("#edit-as-form").evaluate("button => button.click()")
         self.page.locator("#form[open]").wait_for()
 
+    def example(self, scenario):
+        """Opens one of the examples in their menu."""
+        self.page.locator("[popovertarget=examples]").first.click()
+        self.page.locator(f'[data-scenario="{scenario}"]').click()
+
     def field(self, path):
         return self.page.locator(f'#form [data-field="{path}"]')
 

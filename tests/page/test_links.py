@@ -123,7 +123,7 @@ def test_vietnamese_is_no_english(visit, link):
 def test_a_plan_that_sends_nothing_is_told_so(visit, language, says):
     page = visit()
     page.page.evaluate("l => document.querySelector(`[data-language=${l}]`).click()", language)
-    page.page.locator(f'[data-scenario="{ALONE}"]').click()
+    page.example(ALONE)
     page.settle()
     opened(page)
     assert page.page.locator("#links .body").inner_text().startswith(says)

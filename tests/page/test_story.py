@@ -64,14 +64,15 @@ def test_undo_and_redo(visit):
     assert page.answer() == fsdp
 
 
-def test_chips_open_other_examples(visit):
+def test_a_menu_opens_other_examples(visit):
     page = visit()
-    chips = page.page.locator(".chips button")
-    assert chips.count() >= 6
-    assert chips.first.get_attribute("data-scenario") == "story"
+    examples = page.page.locator("#examples button")
+    assert examples.count() >= 6
+    assert examples.first.get_attribute("data-scenario") == "story"
     start = page.answer()
-    page.changes(page.answer, lambda: page.page.locator('[data-scenario="llama-3-8b-fsdp"]').click())
-    page.changes(page.answer, lambda: chips.first.click())
+    page.changes(page.answer, lambda: page.example("llama-3-8b-fsdp"))
+    assert not examples.first.is_visible()
+    page.changes(page.answer, lambda: page.example("story"))
     assert page.answer() == start
 
 

@@ -1,5 +1,11 @@
 // The link in the address bar, and the theme, which may be kept between visits.
 
+// "…&story=3": the frame's own part of a link, which the app never sees.
+function apart(hash) {
+  const step = Number(/[#&]story=(\d{1,3})(?=&|$)/.exec(hash)?.[1] ?? 0);
+  return { step, link: hash.replace(/&story=\d*(?=&|$)/, "").replace(/^#story=\d*&?/, "#").replace(/^#$/, "") };
+}
+
 // `keep`: a page of its own. An embedded one never touches its address.
 export function address(keep, opened) {
   let written = location.hash;
@@ -7,17 +13,21 @@ export function address(keep, opened) {
   addEventListener("hashchange", () => {
     if (location.hash === written) return;
     written = location.hash;
-    opened(location.hash);
+    const { link, step } = apart(written);
+    opened(link, step);
   });
-  return {
-    link: location.hash,
+  const place = {
+    ...apart(location.hash),  // step: of the story, 0 while it is not told
+    whole: (link) => (place.step ? `${link}&story=${place.step}` : link),
     show(link) {
-      if (!keep || link === written) return;
-      written = link;
+      const whole = place.whole(link);
+      if (!keep || whole === written) return;
+      written = whole;
       clearTimeout(pending);
-      pending = setTimeout(() => history.replaceState(null, "", link), 300);
+      pending = setTimeout(() => history.replaceState(null, "", whole), 300);
     },
   };
+  return place;
 }
 
 export function theme(kept, apply) {

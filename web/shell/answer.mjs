@@ -1,6 +1,6 @@
-// The answer sentence, what is wrong with the last edit, where to start and what to change first.
+// The answer sentence, what is wrong with the last edit, the examples and what to change first.
 import { $, announce, element, set } from "./dom.mjs";
-import { text as ofCanvas } from "./words.mjs";
+import { text as ofCanvas, word } from "./words.mjs";
 
 export function pieces(answer, numbers) {
   return answer.map(({ text, tone, key }) => {
@@ -55,20 +55,18 @@ export function showErrors(state, edit) {
   );
 }
 
-export function showChips(scenarios, open) {
-  const chips = $(".chips");
-  if (!chips) return;
-  chips.hidden = !scenarios.length;
-  const now = scenarios.map((s) => `${s.id}:${s.chosen}`).join();
-  if (chips.dataset.shown === now) return;
-  chips.dataset.shown = now;
-  const focused = document.activeElement?.dataset?.scenario;
-  chips.replaceChildren(
+// Every example that comes with the page, in a menu.
+export function showExamples(scenarios, open) {
+  const menu = $("#examples");
+  if (!menu) return;
+  const now = scenarios.map((s) => `${s.id}:${s.chosen}`).join() + word("examples", "");
+  if (menu.dataset.shown === now) return;
+  menu.dataset.shown = now;
+  menu.replaceChildren(
     ...scenarios.map(({ id, title, chosen }) =>
-      element("button", { type: "button", "data-scenario": id, "aria-pressed": String(Boolean(chosen)), title, onclick: () => open(id) }, title.split(":")[0]),
+      element("button", { type: "button", "data-scenario": id, "aria-pressed": String(Boolean(chosen)), popovertarget: "examples", popovertargetaction: "hide", onclick: () => open(id) }, word(`example.${id}`, title)),
     ),
   );
-  if (focused) $(`[data-scenario="${CSS.escape(focused)}"]`, chips)?.focus();
 }
 
 export function showAlternatives(document_, edit) {

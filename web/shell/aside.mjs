@@ -2,12 +2,11 @@
 import { element } from "./dom.mjs";
 import { word } from "./words.mjs";
 
-let styled = null;
-export const style = () =>
-  (styled ??= new Promise((done) => {
-    const sheet = element("link", { rel: "stylesheet", href: "asides.css", onload: done, onerror: done });
-    document.head.append(sheet);
-  }));
+const styled = new Map();
+export function style(href = "asides.css") {
+  if (!styled.has(href)) styled.set(href, new Promise((done) => document.head.append(element("link", { rel: "stylesheet", href, onload: done, onerror: done }))));
+  return styled.get(href);
+}
 
 // say("key", "English with {n}", {n: 4}); what is not English stands in NAME.<language>.json.
 const known = new Map();

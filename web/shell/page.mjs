@@ -1,6 +1,6 @@
 // The frame around the canvas. It owns no number: it asks the app for its state, shows it, and posts edits.
 import { $, $$, announce, copy, element, set } from "./dom.mjs";
-import { sentence, showAlternatives, showAnswer, showChips, showErrors } from "./answer.mjs";
+import { sentence, showAlternatives, showAnswer, showErrors, showExamples } from "./answer.mjs";
 import { address, theme } from "./address.mjs";
 import { showExplanation } from "./explain.mjs";
 import { showForm } from "./form.mjs";
@@ -53,7 +53,7 @@ function show() {
   showAnswer(state);
   showErrors(state, edit);
   showResults(state.rows);
-  showChips(app.scenarios(), open);
+  showExamples(app.scenarios(), open);
   showAlternatives(app.alternatives(), (edits) => edits.forEach(([path, value]) => app.edit(path, value)));
   if (explainsApart() && state.asked && state.explain) showExplained(state.explain);
   if (form?.open) showForm($("form", form), app.form(), edit);
@@ -69,7 +69,7 @@ function show() {
   canvas.setAttribute("aria-label", `${word("drawn", "The plan, drawn. The form and the table hold the same numbers.")} ${sentence(state.answer)}`);
   showFooter();
   if (first) place.unchanged = state.link;
-  else if (!state.stale && (state.link !== place.unchanged || location.hash)) {
+  else if (!state.stale && (state.link !== place.unchanged || location.hash || place.step)) {
     place.show(state.link);
     kept.keep("plan", state.link);
   }
@@ -81,8 +81,9 @@ function show() {
 function showFooter() {
   set($("#version"), `Wireplan ${state.version}`);
   const link = $("#link");
-  link.href = embedded ? `index.html${state.link}` : state.link;
-  if (!embedded) set(link, state.link);
+  const now = place.whole(state.link);
+  link.href = embedded ? `index.html${now}` : now;
+  if (!embedded) set(link, now);
 }
 
 // What an earlier visit left: the plan it ended with, and the way to be rid of it all.
@@ -141,10 +142,10 @@ async function copyPicture(what, button) {
   }
 }
 
-// What reads machines and logs comes when it is asked for.
-async function paste(texts) {
+// What reads machines and logs comes when it is asked for. `about`: what the reader was asked for, if anything.
+async function paste(texts, about) {
   const { openPaste } = await import("./paste.mjs");
-  await openPaste(app, texts);
+  await openPaste(app, texts, about);
 }
 
 async function dropped(event) {
@@ -156,10 +157,21 @@ async function dropped(event) {
 
 // Answers that few ask for: each a dialog of its own file.
 const asides = {};
-async function openAside(name) {
+async function openAside(name, ...more) {
   asides[name] ??= await import(`./${name}.mjs`);
-  asides[name].open(app, state);
+  await asides[name].open(app, state, ...more);
 }
+
+// The guided replay, which says at which step it is; 0: it is over. `step`: where a link begins it, with that link's own plan if it has one.
+const tellStory = (step = 0, own = false) =>
+  openAside("story", {
+    step,
+    own,
+    told(now) {
+      place.step = now;
+      changed();
+    },
+  });
 
 // What NCCL decides comes from the module, when a reader first asks for it.
 let asked = "";
@@ -196,7 +208,14 @@ const ACTIONS = {
   },
   done: () => form.close(),
   paste: () => paste(),
+  async model(button) {
+    const { askModel } = await import("./model.mjs");
+    askModel(app, button, paste);
+  },
+  largest: () => openAside("largest"),
   layouts: () => openAside("layouts"),
+  numbers: () => paste([], "numbers"),
+  story: () => tellStory(),
   links: () => openAside("links"),
   trainer() {
     $("#copy")?.hidePopover();  // gives the focus back to its button, where it is to be when the dialog closes
@@ -284,10 +303,11 @@ if (!embedded) {
   });
 }
 $("#results")?.addEventListener("beforematch", () => toggleResults(true));
-$("#copy")?.addEventListener("beforetoggle", ({ target }) => {
-  const at = $('[popovertarget="copy"]').getBoundingClientRect();
-  Object.assign(target.style, { top: `${at.bottom + 4}px`, right: `${Math.max(8, root.clientWidth - at.right)}px` });
-});
+for (const menu of $$("[popover]"))
+  menu.addEventListener("beforetoggle", () => {
+    const at = $(`[popovertarget="${menu.id}"]`).getBoundingClientRect();
+    Object.assign(menu.style, { top: `${at.bottom + 4}px`, right: `${isNarrow() ? 8 : root.clientWidth - at.right}px` });
+  });
 explanation?.addEventListener("close", () => explainsApart() && app.view("explain", ""));
 $("#form form")?.addEventListener("submit", (event) => event.preventDefault());
 
@@ -319,7 +339,12 @@ window.wireplan = {
   keys: () => app?.keys() ?? [],
 };
 
-const place = address(!embedded, (link) => (frame ? frame.addressed() : app?.open(link)));
+const place = address(!embedded, (link, step) => {
+  if (frame) return frame.addressed();
+  if (!app) return;
+  app.open(link || "story");
+  if (step) tellStory(step, Boolean(link));
+});
 const colours = theme(kept, (now) => {
   app?.view("theme", now);
   $('[data-do="theme"]')?.setAttribute("aria-label", now === "dark" ? word("light", "Light theme") : word("dark", "Dark theme"));
@@ -355,10 +380,12 @@ async function start() {
   }
   if (!embedded) slimOnScroll($("#answer"), $("#slim"));
   show();
-  for (const part of $$('.tools, #thumb, #results > button, footer [data-do=about]')) part.hidden = false;
+  for (const part of $$('.tools, .chips, #thumb, #results > button, footer [data-do=about]')) part.hidden = false;
   root.dataset.wireplan = "ready";
   frame?.begin();
-  if (!embedded) stayOffline();
+  if (embedded) return;
+  stayOffline();
+  if (place.step) tellStory(place.step, Boolean(place.link));
 }
 
 start().catch((error) => {

@@ -1,5 +1,6 @@
 // A machine's own outputs, pasted or dropped: its wiring, its measurements, a model's config.json, a trainer's configuration, a cluster or a whole plan.
 // Loaded when first asked for, with the module that reads them; nothing of it travels before.
+import { sentence } from "./answer.mjs";
 import { announce, element } from "./dom.mjs";
 import { reason, shownValue, trainerName } from "./trainer_words.mjs";
 import { text as ofCanvas, word } from "./words.mjs";
@@ -110,6 +111,26 @@ const DONE = {
   link: () => word("paste.done.plan", "This is now the plan."),
 };
 
+// Title and way to it, by what the reader was asked for. Every kind of text is read all the same.
+const ABOUT = {
+  any: () => [
+    word("paste.title", "Your machine, your measurements"),
+    word("paste.how", "Paste the output of nvidia-smi topo -m (with nvidia-smi -L and topo -p2p r beside it, if you have them), an NCCL topology XML, a log of nccl-tests, a model's config.json, a trainer's configuration (torchtitan, DeepSpeed, Accelerate, TrainingArguments, Megatron-LM, Megatron-Bridge, Lightning), or a cluster, profile, run or plan as JSON. Or drop a file anywhere on the page. It is read in this tab."),
+  ],
+  model: () => [
+    word("paste.model.title", "Your model"),
+    word("paste.model.how", "Paste the model's config.json, as it stands in the model's folder or among its files on Hugging Face, or drop the file anywhere on the page. It is read in this tab; the answer above then is for your model."),
+  ],
+  machine: () => [
+    word("paste.machine.title", "Your machine"),
+    word("paste.machine.how", "On the machine, run nvidia-smi topo -m and paste what it prints (with nvidia-smi -L and nvidia-smi topo -p2p r beside it, if you have them), or paste an NCCL topology XML. It is read in this tab."),
+  ],
+  numbers: () => [
+    word("paste.numbers.title", "Your NCCL numbers beside the prediction"),
+    word("paste.numbers.how", "Run nccl-tests on your machine, for example all_reduce_perf -b 8 -e 4G -f 2 -g 4, and paste the log here or drop the file anywhere on the page. The curves then show what you measured beside what is predicted, and the plan counts with your numbers. It is read in this tab."),
+  ],
+};
+
 // One dialog, made at the first use. Its text stays, so that it can be mended.
 function make(app) {
   const area = element("textarea", { id: "paste-text", spellcheck: "false", autocomplete: "off", rows: 9, "aria-describedby": "paste-how paste-wrong" });
@@ -129,9 +150,9 @@ function make(app) {
   const takeBack = () => {
     for (; edits > 0; --edits) app.undo();
   };
+  let about = "any";
   const showWords = () => {
-    title.textContent = word("paste.title", "Your machine, your measurements");
-    how.textContent = word("paste.how", "Paste the output of nvidia-smi topo -m (with nvidia-smi -L and topo -p2p r beside it, if you have them), an NCCL topology XML, a log of nccl-tests, a model's config.json, a trainer's configuration (torchtitan, DeepSpeed, Accelerate, TrainingArguments, Megatron-LM, Megatron-Bridge, Lightning), or a cluster, profile, run or plan as JSON. Or drop a file anywhere on the page. It is read in this tab.");
+    [title.textContent, how.textContent] = ABOUT[about]();
     label.textContent = word("paste.text", "Text");
     undo.textContent = word("undo", "Undo");
     read.textContent = word("paste.read", "Read it");
@@ -181,6 +202,7 @@ function make(app) {
     if (changed) ++edits;
     said.append(
       element("p", { class: "done-line" }, changed ? DONE[kind]() : word("paste.same", "The plan has this already.")),
+      element("p", {}, sentence(app.state().answer)),
       ...(gpu ? gpuChooser(gpu) : []),
       ...(trained ? trainedParts(trained) : []),
       ...list(word("paste.assumed", "Assumed, since the text does not say"), assumed?.map(({ path, why }) => [element("code", {}, `${path} `), why])),
@@ -224,14 +246,18 @@ function make(app) {
     event.preventDefault();
     readText([area.value]);
   });
-  return { box, area, readText, showWords };
+  const ask = (what) => {
+    about = what;
+    showWords();
+  };
+  return { box, area, readText, ask };
 }
 
-// With texts: read at once. Without: waits for what is pasted.
-export async function openPaste(app, texts = []) {
+// With texts: read at once. Without: waits for what is pasted. `about`: a key of ABOUT.
+export async function openPaste(app, texts = [], about = "any") {
   dialog ??= make(app);
   if (!dialog.box.open) {
-    dialog.showWords();
+    dialog.ask(about);
     dialog.box.showModal();
     dialog.area.focus();
   }

@@ -5,13 +5,13 @@ import { word } from "./words.mjs";
 const HEIGHT = 360;
 let close = () => {};
 
-// `anchor`: a DOMRect in the window. `done(value)` is called once, or never.
-export function pick(anchor, choices, chosen, label, done) {
+// `anchor`: a DOMRect in the window. `done(value)` is called once, or never. Choices that are `always` there need no match.
+export function pick(anchor, choices, chosen, label, done, question = word("search", "Search")) {
   close();
   const back = document.activeElement;
   const input = element("input", {
     type: "text", role: "combobox", "aria-expanded": "true", "aria-controls": "pick-list", "aria-autocomplete": "list",
-    "aria-label": label, autocomplete: "off", spellcheck: "false", placeholder: word("search", "Search"),
+    "aria-label": label, autocomplete: "off", spellcheck: "false", placeholder: question,
   });
   const list = element("div", { role: "listbox", id: "pick-list", "aria-label": label });
   const box = element("div", { class: "pick" }, input, list);
@@ -36,9 +36,9 @@ export function pick(anchor, choices, chosen, label, done) {
   const filter = () => {
     const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
     shown = choices
-      .filter(({ label: name, value, detail }) => {
+      .filter(({ label: name, value, detail, always }) => {
         const text = `${name} ${value} ${detail ?? ""}`.toLowerCase();
-        return words.every((word) => text.includes(word));
+        return always || words.every((word) => text.includes(word));
       })
       .map((choice, i) => ({
         choice,
@@ -50,7 +50,7 @@ export function pick(anchor, choices, chosen, label, done) {
         ),
       }));
     list.replaceChildren(...(shown.length ? shown.map(({ node }) => node) : [element("p", {}, word("no_match", "Nothing of that name"))]));
-    mark(Math.max(0, words.length ? 0 : shown.findIndex(({ choice }) => choice.value === chosen)));
+    mark(Math.max(0, shown.findIndex(({ choice }) => (words.length ? !choice.always : choice.value === chosen))));
   };
   const take = (index) => {
     const choice = shown[index]?.choice;
