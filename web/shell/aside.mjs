@@ -32,7 +32,7 @@ export function makeAside(id, live = null) {
       close.setAttribute("aria-label", word("close", "Close"));
     },
     async show() {
-      await style();
+      await style("asides.css");
       if (!box.open) box.showModal();
     },
   };

@@ -69,8 +69,8 @@ function show() {
   canvas.setAttribute("aria-label", `${word("drawn", "The plan, drawn. The form and the table hold the same numbers.")} ${sentence(state.answer)}`);
   showFooter();
   if (first) place.unchanged = state.link;
-  else if (!state.stale && (state.link !== place.unchanged || location.hash || place.step)) {
-    place.show(state.link);
+  else if (!state.stale && (state.link !== place.unchanged || location.hash || place.step || compared())) {
+    place.show(state.link + compared());
     kept.keep("plan", state.link);
   }
   showKept();
@@ -108,6 +108,15 @@ async function forget() {
 const edit = (path, value) => app.edit(path, value);
 const open = (link) => app.open(link);
 
+// A link may bring plans to compare beside its own. They stand in the address as long as they are compared.
+let arriving = "";
+const compared = () => asides.compare?.tail() || arriving;
+
+function bring(link) {
+  arriving = embedded ? "" : (/&compare=[^&]*/.exec(link)?.[0] ?? "");
+  if (arriving) openAside("compare", link, changed).finally(() => (arriving = ""));
+}
+
 // Where the canvas has no room for it, or is none, a dialog explains what was asked for, here or there.
 const explainsApart = () => embedded || isNarrow() || !app.pictures;
 
@@ -119,7 +128,7 @@ function showExplained(path) {
   if (document_?.formula) showExplanation(explanation, document_, label, state.unit, explain);
 }
 
-const wholeLink = () => new URL(state.link, embedded ? new URL("index.html", location.href) : location.href).href;
+const wholeLink = () => new URL(place.whole(state.link) + compared(), embedded ? new URL("index.html", location.href) : location.href).href;
 
 async function share(button) {
   await copy(wholeLink());
@@ -217,6 +226,10 @@ const ACTIONS = {
   numbers: () => paste([], "numbers"),
   story: () => tellStory(),
   links: () => openAside("links"),
+  compare() {
+    $("#copy")?.hidePopover();  // gives the focus back to its button, where it is to be when the dialog closes
+    openAside("compare", "", changed);
+  },
   trainer() {
     $("#copy")?.hidePopover();  // gives the focus back to its button, where it is to be when the dialog closes
     openAside("trainer");
@@ -343,6 +356,7 @@ const place = address(!embedded, (link, step) => {
   if (frame) return frame.addressed();
   if (!app) return;
   app.open(link || "story");
+  bring(link);
   if (step) tellStory(step, Boolean(link));
 });
 const colours = theme(kept, (now) => {
@@ -385,6 +399,7 @@ async function start() {
   frame?.begin();
   if (embedded) return;
   stayOffline();
+  bring(place.link);
   if (place.step) tellStory(place.step, Boolean(place.link));
 }
 
