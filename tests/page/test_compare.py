@@ -10,12 +10,13 @@ from test_access import violations
 from test_paste import MATRIX, drop
 
 FSDP = "#v=1&m=mistral-7b-v0.1&c=a100-80gb-pcie-4x-pairs&ds=fsdp"
+HSDP = FSDP.replace("fsdp", "hsdp") + "&parallel.shard_group=2"
 PHONE = dict(width=390, height=844, has_touch=True, is_mobile=True, device_scale_factor=2)
 PASTE = dict(permissions=["clipboard-read", "clipboard-write"])
 # Links that were made once and are read for ever: the page's plan, and those that stand beside it.
 GOLDEN = {
-    "&compare=same!ds=hsdp!name=Llama%20on%20H100;m=llama-3-8b;c=hgx-h100-80gb": [FSDP, FSDP.replace("fsdp", "hsdp"), "#v=1&m=llama-3-8b&c=hgx-h100-80gb&ds=fsdp"],
-    "&compare=-ds!mbs=2;parallel.shard_group=2;ds=hsdp": [FSDP.replace("&ds=fsdp", ""), FSDP.replace("fsdp", "hsdp") + "&mbs=2&parallel.shard_group=2"],
+    "&compare=same!ds=hsdp;parallel.shard_group=2!name=Llama%20on%20H100;m=llama-3-8b;c=hgx-h100-80gb": [FSDP, HSDP, "#v=1&m=llama-3-8b&c=hgx-h100-80gb&ds=fsdp"],
+    "&compare=-ds!mbs=2;parallel.shard_group=2;ds=hsdp": [FSDP.replace("&ds=fsdp", ""), HSDP + "&mbs=2"],
 }
 
 
@@ -71,7 +72,7 @@ def question(page, group):
 
 def fields(page):
     return page.page.evaluate("""() => Object.fromEntries([...document.querySelectorAll('#compare-table [data-group=fields] [data-path]')].map(row =>
-        [row.dataset.path, [...row.querySelectorAll('td')].map(cell => [cell.lastElementChild?.lastChild.textContent ?? cell.textContent, cell.querySelector('mark') !== null])]))""")
+        [row.dataset.path, [...row.querySelectorAll('td')].map(cell => [(cell.querySelector('mark')?.lastChild ?? cell.firstChild).textContent, cell.querySelector('mark') !== null])]))""")
 
 
 def link_of(page):
@@ -86,7 +87,7 @@ def pasted(page):
 
 
 def test_the_numbers_are_the_programs(visit):
-    links = [FSDP, FSDP.replace("fsdp", "hsdp"), "#v=1&m=llama-3-8b&c=hgx-h100-80gb~2&ds=fsdp&tp=2"]
+    links = [FSDP, HSDP, "#v=1&m=llama-3-8b&c=hgx-h100-80gb~2&ds=fsdp&tp=2"]
     page = opened(visit(FSDP), 1)
     for link in links[1:]:
         add(page, link)
@@ -219,7 +220,7 @@ def test_a_plan_opens_in_the_page_as_one_edit(visit):
 
 def test_a_fifth_is_refused_with_a_reason(visit):
     page = opened(visit(FSDP))
-    for sharding in ("ddp", "zero1", "hsdp"):
+    for sharding in ("ddp", "zero1", "zero2"):
         add(page, FSDP.replace("fsdp", sharding))
     answered(page, 4)
     page.picture("compare-four")
@@ -235,7 +236,7 @@ def test_a_fifth_is_refused_with_a_reason(visit):
 
 def test_names_are_written_and_cleaned(visit):
     page = opened(visit(FSDP))
-    add(page, FSDP.replace("fsdp", "hsdp"))
+    add(page, HSDP)
     answered(page, 2)
     of_plan(page, 1, "Rename")
     field = page.page.locator("input.plan-name")
@@ -285,12 +286,12 @@ def test_by_keyboard_alone(visit):
 
 def test_a_run_costs_what_the_program_says(visit):
     page = opened(visit(FSDP))
-    add(page, FSDP.replace("fsdp", "hsdp"))
+    add(page, HSDP)
     answered(page, 2)
     page.page.locator("#compare-tokens").fill("300B")
     page.page.locator("#compare-price").fill("2.5")
     page.page.locator("#compare-price").press("Enter")
-    budgets = [json.loads(program("estimate", link, "--tokens", "300000000000", "--price", "2.5", "--json"))["budget"] for link in (FSDP, FSDP.replace("fsdp", "hsdp"))]
+    budgets = [json.loads(program("estimate", link, "--tokens", "300000000000", "--price", "2.5", "--json"))["budget"] for link in (FSDP, HSDP)]
     assert values(page, "run.gpu_hours") == [b["gpu_hours"]["value"] for b in budgets]
     assert values(page, "run.cost") == [b["cost"]["value"] for b in budgets]
     page.page.locator("#compare-tokens").fill("many")
@@ -439,7 +440,7 @@ ENGLISH = re.compile(r"\b(the|of|plans?|fits?|fastest|baseline|rows?|add|copy|th
 
 
 def test_vietnamese_is_no_english_and_units_follow(visit):
-    page = visit(FSDP + "&lang=vi&compare=same!ds=hsdp!mbs=2")
+    page = visit(FSDP + "&lang=vi&compare=same!ds=hsdp;parallel.shard_group=2!mbs=2")
     answered(page, 3)
     said = page.page.evaluate("""() => { const copy = document.querySelector('#compare').cloneNode(true);
         for (const node of copy.querySelectorAll('code, mark, .field td, [data-path^=\"exposed.\"]')) node.remove();
@@ -459,7 +460,7 @@ def test_vietnamese_is_no_english_and_units_follow(visit):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", [dict(width=1440, height=900), PHONE], ids=["wide", "phone"])
 def test_axe_finds_nothing_and_the_page_never_scrolls_aside(visit, scheme, size):
-    page = visit(FSDP + "&compare=same!ds=hsdp!ds=ddp", color_scheme=scheme, **size)
+    page = visit(FSDP + "&compare=same!ds=hsdp;parallel.shard_group=2!ds=ddp", color_scheme=scheme, **size)
     page.settle()
     answered(page, 3)
     page.picture(f"compare-{scheme}-{size['width']}")
@@ -506,7 +507,7 @@ def test_still_and_loaded_only_when_asked(visit):
 
 
 def test_on_paper_the_comparison_stands_alone(visit):
-    page = visit(FSDP + "&compare=same!ds=hsdp")
+    page = visit(FSDP + "&compare=same!ds=hsdp;parallel.shard_group=2")
     answered(page, 2)
     page.page.emulate_media(media="print")
     assert page.page.locator("#compare-table").is_visible()

@@ -116,7 +116,12 @@ export class PlanTable {
         const json = at(e.plan, path);
         const words = path === "cluster.profile" ? (json ? say("profile", "measurements") : "–") : fieldText(json);
         const changed = differs && JSON.stringify(json ?? null) !== base;
-        return cell({ class: this.ground(i), title: words.endsWith("…") ? JSON.stringify(json).slice(0, 1000) : null }, changed ? element("mark", {}, hidden(`${say("other", "differs:")} `), element("span", { "aria-hidden": "true" }, "≠ "), words) : words);
+        const follows = differs && e.assumed.some((one) => one.path === path);  // from what is stated elsewhere
+        return cell(
+          { class: this.ground(i), title: words.endsWith("…") ? JSON.stringify(json).slice(0, 1000) : null },
+          changed ? element("mark", {}, hidden(`${say("other", "differs:")} `), element("span", { "aria-hidden": "true" }, "≠ "), words) : words,
+          follows ? element("small", {}, say("follows", "by default")) : null,
+        );
       };
       body.append(this.row(element("th", { scope: "row" }, element("code", {}, path)), this.columns(value), { class: differs ? "field" : "field same", "data-path": `plan.${path}` }));
     }
