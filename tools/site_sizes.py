@@ -9,6 +9,7 @@ its styles, what it preloads; `and`: what these fetch before anybody asks). What
 """
 
 import argparse
+import functools
 import json
 import re
 import sys
@@ -37,16 +38,19 @@ def loaded_by(site, *entries):
     return sorted(found)
 
 
+@functools.cache
 def compressed(path):
     return len(brotli.compress(path.read_bytes()))
 
 
-def weighed(site):
-    """[{name, bytes, most, aim?, files: {name: bytes}}], one for each budget."""
+def weighed(site, only=None):
+    """[{name, bytes, most, aim?, files: {name: bytes}}], one for each budget, or for those named."""
     rows = []
     for budget in json.loads(BUDGETS.read_text("utf-8")):
+        if only and budget["name"] not in only:
+            continue
         names = budget.get("files") or loaded_by(site, budget["entry"], *budget.get("and", []))
-        names = [n for n in names if n.endswith(tuple(budget.get("kinds", [""]))) and n not in budget.get("without", [])]
+        names = [n for n in names if n.endswith(tuple(budget.get("kinds", [""])))]
         files = {name: compressed(site / name) for name in names}
         rows.append({"name": budget["name"], "bytes": sum(files.values()), **{k: budget[k] for k in ("most", "aim") if k in budget}, "files": files})
     return rows
@@ -54,7 +58,7 @@ def weighed(site):
 
 def judge(site, *names):
     """For tests: the named budgets are held."""
-    rows = [row for row in weighed(site) if row["name"] in names]
+    rows = weighed(site, names)
     assert len(rows) == len(names), names
     for row in rows:
         assert row["bytes"] <= row["most"], row

@@ -61,7 +61,7 @@ def test_the_cpp_example_says_what_the_program_says(best):
     assert done.returncode == 0 and lines[0] == answer["text"].splitlines()[0]
     plans = [re.fullmatch(r'"(.*)": (\S+) s, fits (true|false)', line).groups() for line in lines[-len(answer["plans"]):]]
     assert [(p["label"], p["time_s"], p["fits"]) for p in answer["plans"]] == [(label, float(time), fits == "true") for label, time, fits in plans]
-    assert done.stderr.splitlines()[-1] == "searched 1.0"
+    assert done.stderr.splitlines()[-1] == "searched 1"
     refused = subprocess.run([best, "stroy"], capture_output=True, text=True)
     assert refused.returncode == 2 and "stroy" in refused.stderr
 
@@ -90,7 +90,7 @@ namespace wireplan { struct Search { int x = 7; ~Search() { x = 0; } }; }
 
 extern "C" int neighbour() {
   try {
-    (void)nlohmann::json::parse("{");
+    const nlohmann::json never = nlohmann::json::parse("{");
     return 1;
   } catch (const nlohmann::json::parse_error&) {
   }

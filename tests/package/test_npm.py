@@ -104,7 +104,7 @@ const found = await search("story", { top: 3 }, (known) => console.log(known.pro
 console.log("errors" in found ? 0 : found.plans.length, compare(["story"]), explain("story", "step.time_s"));
 """
 WRONG = {
-    'estimate("story").memory.fits': "errors",  # not asked for first
+    'estimate("story").memory.fits': "Errors",  # not asked for first
     "estimate(42)": "number",
     'search("story", { top: "3" })': "string",
     'import("wireplan/wireplan.mjs")': "wireplan/wireplan.mjs",
