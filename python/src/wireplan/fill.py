@@ -98,7 +98,7 @@ class Filler:
         published = unescape(re.sub(r"<[^>]*>", "", match[3])).strip()
         expect = attributes.get("expect") or published or None
         digits = int(attributes["digits"]) if attributes.get("digits", "").isdigit() else None
-        value = self.answers.value(Statement(attributes["path"], plan, edits, attributes.get("format"), expect), folder, digits, attributes.get("over"), attributes.get("baseline"))
+        value = self.answers.value(Statement(attributes["path"], plan, edits, attributes.get("format"), expect), folder, digits)
         if value.drift:
             problem(str(value.drift))
         shown = escape(self._words(attributes).get(value.text, value.text) if isinstance(value.raw, (str, bool)) else value.text)
@@ -108,14 +108,10 @@ class Filler:
         if not link:
             return f'<span class="wireplan-value">{shown}</span>'
         attributes.pop("expect", None)  # has just been looked at
-        attributes.update(written(value), plan=link)
-        if "baseline" in attributes:
-            attributes["baseline"] = self.answers.link(*plan_statement(attributes["baseline"]), folder)
-        return tag("wireplan-value", attributes) + shown + "</wireplan-value>"
+        return tag("wireplan-value", {**attributes, **written(value), "plan": self.answers.link(plan, edits, folder)}) + shown + "</wireplan-value>"
 
     def _planner(self, match, attributes, folder, keep, problem):
         plan, edits = plan_statement(attributes.get("plan", attributes.get("link", "")))
-        self.answers.estimate(plan, edits, folder)
         inside = match[3].strip() if match[3].strip() else fallback.planner(
             self.answers, plan, edits, folder, self._words(attributes), self.site, attributes.get("lang", self.language).startswith("en"))
         if keep:
