@@ -15,7 +15,7 @@ import pytest
 from program import ROOT
 from test_module import SITE
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def blocks(page):
@@ -33,6 +33,7 @@ def blocks(page):
     return found
 
 
+NO_FILE = re.compile(r"cannot open|is neither a \w+ nor a |no such file", re.I)
 COMMANDS = [(page.name, *block) for page in PAGES for block in blocks(page)]
 
 
@@ -40,9 +41,21 @@ def test_there_are_commands():
     assert len(COMMANDS) >= 4
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Where commands run: what one writes the next may read."""
+    return tmp_path_factory.mktemp("commands")
+
+
 @pytest.mark.parametrize("page,command,shown", COMMANDS, ids=[f"{p}: {c}" for p, c, _ in COMMANDS])
-def test_what_is_shown_is_what_is_printed(wireplan, page, command, shown):
-    output = wireplan(*shlex.split(command)[1:]).out
+def test_what_is_shown_is_what_is_printed(wireplan, folder, page, command, shown):
+    arguments = shlex.split(command)[1:]
+    if ">" in arguments:
+        arguments = arguments[: arguments.index(">")]
+    done = wireplan(*arguments, cwd=folder)
+    # A file that the reader is to have, and a GPU, may be missing; a wrong command is wrong.
+    assert done.returncode != 2 or NO_FILE.search(done.err), done.err
+    output = done.out
     place = 0
     for piece in "\n".join(shown).strip("\n").split("..."):
         piece = piece.strip("\n")
@@ -65,6 +78,13 @@ def test_links_to_files_lead_somewhere():
             assert (page.parent / target).exists(), (page.name, target)
         for name in re.findall(r"`((?:core|native|web|tests|assets|tools|docs|cmake)/[\w/.-]+\.\w+)`", text):
             assert (ROOT / name).exists(), (page.name, name)
+
+
+def test_pictures_of_wirings_are_what_the_program_draws(wireplan):
+    pictures = sorted((ROOT / "docs/images").glob("*.svg"))
+    assert pictures
+    for picture in pictures:
+        assert picture.read_text("utf-8") == wireplan("topology", "show", picture.stem, "--svg").out, picture.name
 
 
 def test_the_plan_of_the_manual(wireplan, tmp_path):
