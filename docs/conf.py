@@ -17,6 +17,7 @@ html_theme = "furo"
 html_title = "Wireplan"
 html_static_path = ["static"]
 html_css_files = ["docs.css"]
+html_favicon = "static/logo.svg"
 html_show_sphinx = False
 html_copy_source = False
 html_use_index = False

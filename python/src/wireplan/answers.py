@@ -74,6 +74,11 @@ class Answers:
         except Wrong:
             return None
 
+    def view(self, plan, edits, folder="."):
+        """The link that opens the plan for a reader, in this documentation's unit of memory."""
+        link = self.link(plan, edits, folder)
+        return link and link + ("&u=gb" if self.unit == "GB" else "")
+
     def sentence(self, plan, edits, folder="."):
         return self._asked(self.program.sentence, plan, edits, folder, self.unit)
 

@@ -24,8 +24,8 @@ def planner(answers, plan, edits, folder, words, site, english=True):
     rows = "".join(
         f'<tr><th scope="row">{escape(words[word])}</th><td>{escape(shown(estimate, path, answers.unit, words))}</td></tr>' for word, path in SUMMARY)
     sentence = f"<p>{escape(answers.sentence(plan, edits, folder))}</p>" if english else ""
-    link = answers.link(plan, edits, folder) if site else None
-    link = f'<p><a href="{escape(site + link)}">{escape(words["open"])}</a></p>' if link else ""
+    link = answers.view(plan, edits, folder) if site else None
+    link = f'<p class="wp-open"><a href="{escape(site + link)}">{escape(words["open"])}</a></p>' if link else ""
     return f'{sentence}{picture.memory(estimate, answers.unit, words)}<table class="wireplan-table"><tbody>{rows}</tbody></table>{link}'
 
 

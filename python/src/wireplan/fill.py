@@ -56,8 +56,9 @@ def tag(name, attributes):
 
 
 def written(value):
-    """The attributes that make the script write a number as it stands there."""
-    return {} if value.digits is None else {**({"format": value.form} if value.form else {}), "digits": str(value.digits)}
+    """The attributes that make the script write a value as it stands there: without a sign, and a number in its unit and digits."""
+    number = {} if value.digits is None else {**({"format": value.form} if value.form else {}), "digits": str(value.digits)}
+    return {"claim": "off", **number}
 
 
 class Filler:
@@ -108,7 +109,10 @@ class Filler:
         if not link:
             return f'<span class="wireplan-value">{shown}</span>'
         attributes.pop("expect", None)  # has just been looked at
-        return tag("wireplan-value", {**attributes, **written(value), "plan": self.answers.link(plan, edits, folder)}) + shown + "</wireplan-value>"
+        attributes = {**written(value), **attributes, "plan": link}
+        if "baseline" in attributes:
+            attributes["baseline"] = self.answers.link(*plan_statement(attributes["baseline"]), folder)
+        return tag("wireplan-value", attributes) + shown + "</wireplan-value>"
 
     def _planner(self, match, attributes, folder, keep, problem):
         plan, edits = plan_statement(attributes.get("plan", attributes.get("link", "")))
@@ -116,7 +120,7 @@ class Filler:
             self.answers, plan, edits, folder, self._words(attributes), self.site, attributes.get("lang", self.language).startswith("en"))
         if keep:
             return match[0]
-        link = self.answers.link(plan, edits, folder) if self.live else None
+        link = self.answers.view(plan, edits, folder) if self.live else None
         if not link:
             return f'<figure class="wireplan">{inside}</figure>'
         attributes.pop("plan", None)  # and the link in its place

@@ -64,7 +64,7 @@ class PlannerDirective(WireplanDirective):
             plan, edits = self.plan(self.arguments[0] if self.arguments else "")
             depend(self.env, answers, plan)
             estimate = answers.estimate(plan, edits, folder)
-            planner["link"] = answers.link(plan, edits, folder)
+            planner["link"] = answers.view(plan, edits, folder)
             language = self.options.get("lang", self.config.language or "en").split("_")[0]
             if language.startswith("en"):  # the program's sentences are English
                 planner += nodes.paragraph("", answers.sentence(plan, edits, folder))
@@ -168,5 +168,5 @@ def _row(cells):
 def open_link(site, link, text):
     """To the whole page with this plan; on paper, too, where the site has an address of its own."""
     if "://" in site:
-        return nodes.paragraph("", "", nodes.reference("", text, refuri=site + link))
+        return nodes.paragraph("", "", nodes.reference("", text, refuri=site + link), classes=["wp-open"])
     return wireplan_link("", "", nodes.Text(text), link=link)

@@ -79,7 +79,7 @@ def depart_caption(self, node):
 def visit_link(self, node):
     if not live(self):
         raise nodes.SkipNode
-    self.body.append(f'<p><a href="{escape(assets.address(self.builder, self.builder.current_docname) + node["link"])}">')
+    self.body.append(f'<p class="wp-open"><a href="{escape(assets.address(self.builder, self.builder.current_docname) + node["link"])}">')
 
 
 def depart_link(self, node):
