@@ -83,6 +83,11 @@ def test_there_is_a_page_for_everything(pages):
     assert made | {"contributing.html", "architecture.html", "presets_format.html", "search.html"} <= set(pages)
 
 
+def test_the_page_leads_here_and_back(site, pages):
+    assert "docs/" in Page(site / "index.html").links
+    assert any(link.startswith("../#v=1") for link in pages["index.html"].links)
+
+
 def test_every_link_inside_leads_somewhere(docs, site, pages):
     wrong = []
     for name, page in pages.items():

@@ -82,7 +82,7 @@ def main():
     if done.returncode:
         sys.exit(done.returncode)
     shutil.rmtree(out, ignore_errors=True)
-    shutil.copytree(built, out, ignore=shutil.ignore_patterns(".buildinfo", "*.map", "objects.inv", "debug.css"))
+    shutil.copytree(built, out, ignore=shutil.ignore_patterns(".buildinfo", "*.map", "objects.inv", "debug.css", "_sources"))
     policy.enforce(out)
 
 
