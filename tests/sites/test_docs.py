@@ -83,6 +83,13 @@ def test_there_is_a_page_for_everything(pages):
     assert made | {"contributing.html", "architecture.html", "presets_format.html", "search.html"} <= set(pages)
 
 
+def test_every_page_is_in_the_contents(docs, pages):
+    listed = {(docs / "index.html").parent.joinpath(link.partition("#")[0]).resolve() for link in pages["index.html"].links if not re.match(r"[a-z]+:|\.\.", link)}
+    apart = {"search.html", "genindex.html", "index.html"}
+    missing = {name for name in pages if (docs / name).resolve() not in listed} - apart
+    assert not {name for name in missing if not name.startswith("reference/")}, f"docs/index.md lists every page: {missing}"
+
+
 def test_the_page_leads_here_and_back(site, pages):
     assert "docs/" in Page(site / "index.html").links
     assert any(link.startswith("../#v=1") for link in pages["index.html"].links)

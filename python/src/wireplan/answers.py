@@ -82,23 +82,35 @@ class Answers:
     def sentence(self, plan, edits, folder="."):
         return self._asked(self.program.sentence, plan, edits, folder, self.unit)
 
-    def value(self, statement, folder=".", digits=None):
+    def value(self, statement, folder=".", digits=None, over=None, baseline=None):
         """The value that a statement names, beside what was published: a number is compared, and shown, with as many digits as
-        were published."""
+        were published. As a share of the value at the path `over`, or so many times that of the plan `baseline`, where they are given."""
         estimate = self.estimate(statement.plan, statement.edits, folder)
         try:
-            raw = values.lookup(estimate, statement.path)
-            form, published = statement.unit, values.read(statement.expect or "")
-            if published and not isinstance(raw, (str, bool)) and (not form or form == published[0]):
-                form = published[0] if published[0] in values.FORMS[values.unit_of(statement.path)] else form
-                digits = published[1] if digits is None else digits
-            text, form, digits = values.written(raw, statement.path, form, digits, self.unit)
+            raw, unit, form = values.lookup(estimate, statement.path), values.unit_of(statement.path), statement.unit
+            if over or baseline:
+                other = self.estimate(*plan_statement(baseline), folder) if baseline else estimate
+                raw, unit, form = self._related(raw, values.lookup(other, over or statement.path)), "", form or ("%" if over else "×")
+            if isinstance(raw, (str, bool)) or raw is None:
+                text, form, digits = values.written(raw, statement.path)
+            else:
+                published = values.read(statement.expect or "")
+                if published and (not form or form == published[0]):
+                    form = published[0] if published[0] in values.FORMS[unit] else form
+                    digits = published[1] if digits is None else digits
+                text, form, digits = values.formed(raw, unit, form or values.usual_form(raw, unit, self.unit), digits, statement.path)
         except Unknown as error:
             raise Wrong(str(error)) from None
         drift = None
         if statement.expect is not None and not values.same(statement.expect, text):
             drift = Drift(statement.path, self.named(statement.plan, statement.edits), statement.expect, text)
         return Value(text, form, digits, raw, drift)
+
+    @staticmethod
+    def _related(value, other):
+        if not all(isinstance(number, (int, float)) and not isinstance(number, bool) for number in (value, other)) or other == 0:
+            raise Unknown("only numbers can be compared with others that are not 0")
+        return value / other
 
     def named(self, plan, edits):
         return " with ".join(filter(None, (plan or self.plan, " ".join(edits))))

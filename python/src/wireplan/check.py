@@ -41,7 +41,7 @@ def main(arguments=None):
     named = dict(pair.split("=", 1) for pair in options.name if "=" in pair)
     answers = Answers(Program(options.program, options.presets), named, options.plan, options.unit)
     filler = Filler(answers, options.language)
-    found = looked_at = 0
+    found, looked_at = [], 0
     try:
         for file in files(options.places):
             text = file.read_text("utf-8")

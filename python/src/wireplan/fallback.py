@@ -29,7 +29,30 @@ def planner(answers, plan, edits, folder, words, site, english=True):
     return f'{sentence}{picture.memory(estimate, answers.unit, words)}<table class="wireplan-table"><tbody>{rows}</tbody></table>{link}'
 
 
-def shown(estimate, path, unit, words):
-    value = values.lookup(estimate, path)
-    text = values.written(value, path, memory=unit).text
+# What <wireplan-table> shows where it is not told.
+ROWS = "memory.device_bytes memory.capacity_bytes memory.verdict step.time_s step.exposed_communication_s"
+
+
+def table(answers, plans, attributes, folder, words):
+    """Plans across, values down, as <wireplan-table> makes it."""
+    labels = [label.strip() for label in attributes.get("labels", "").split("|")]
+    heads = [labels[i] if i < len(labels) and labels[i] else answers.named(plan, edits) for i, (plan, edits) in enumerate(plans)]
+    estimates = [answers.estimate(plan, edits, folder) for plan, edits in plans]
+    rows = []
+    for path in (attributes.get("rows") or attributes.get("paths") or ROWS).replace(",", " ").split():
+        form = attributes.get("format")
+        form = form if form in values.FORMS[values.unit_of(path)] else None
+        cells = "".join(f"<td>{escape(shown(estimate, path, answers.unit, words, form))}</td>" for estimate in estimates)
+        rows.append(f'<tr><th scope="row">{escape(words.get(path, path))}</th>{cells}</tr>')
+    caption = f'<caption>{escape(attributes["caption"])}</caption>' if attributes.get("caption") else ""
+    head = "".join(f'<th scope="col">{escape(text)}</th>' for text in heads)
+    return f'<table class="wireplan-table">{caption}<thead><tr><td></td>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
+
+
+def shown(estimate, path, unit, words, form=None):
+    try:
+        value = values.lookup(estimate, path)
+    except values.Unknown as error:
+        raise Wrong(str(error)) from None
+    text = values.written(value, path, form, memory=unit).text
     return words.get(text, text) if isinstance(value, (str, bool)) else text

@@ -99,7 +99,7 @@ class Filler:
         published = unescape(re.sub(r"<[^>]*>", "", match[3])).strip()
         expect = attributes.get("expect") or published or None
         digits = int(attributes["digits"]) if attributes.get("digits", "").isdigit() else None
-        value = self.answers.value(Statement(attributes["path"], plan, edits, attributes.get("format"), expect), folder, digits)
+        value = self.answers.value(Statement(attributes["path"], plan, edits, attributes.get("format"), expect), folder, digits, attributes.get("over"), attributes.get("baseline"))
         if value.drift:
             problem(str(value.drift))
         shown = escape(self._words(attributes).get(value.text, value.text) if isinstance(value.raw, (str, bool)) else value.text)
@@ -116,6 +116,7 @@ class Filler:
 
     def _planner(self, match, attributes, folder, keep, problem):
         plan, edits = plan_statement(attributes.get("plan", attributes.get("link", "")))
+        self.answers.estimate(plan, edits, folder)
         inside = match[3].strip() if match[3].strip() else fallback.planner(
             self.answers, plan, edits, folder, self._words(attributes), self.site, attributes.get("lang", self.language).startswith("en"))
         if keep:

@@ -1,4 +1,4 @@
-"""A value of an estimate: found by its path, written as <wireplan-value> writes it (web/module/quantity.mjs), so that a page says the
+"""A value of an estimate: found by its path, written as <wireplan-value> writes it (web/module/forms.mjs), so that a page says the
 same before and after its script has run."""
 
 from __future__ import annotations
@@ -88,10 +88,9 @@ def unit_of(path):
     return ""
 
 
-def usual_form(value, path, memory="GiB"):
-    unit = unit_of(path)
-    if not unit and path.split(".")[-1] in ("mfu", "hfu"):
-        return "%"
+def usual_form(value, unit, memory="GiB"):
+    if not unit:
+        return "%" if 0 < value < 1 else None
     names = USUAL.get(memory if unit == "bytes" else unit, ())
     if value == 0:
         return names[0] if names else None
@@ -103,16 +102,15 @@ def decimals(size, form):
     return 0 if size >= 1000 or size >= 100 and form not in ("GB", "GiB") else 1 if size >= 10 else 2
 
 
-def formed(value, path, form=None, digits=None):
-    """A number in a unit; without one in the estimate's own."""
-    unit = unit_of(path)
+def formed(value, unit, form=None, digits=None, path="it"):
+    """A number in a form of its unit; without one in the unit itself."""
     one = FORMS[unit].get(form) if form else 1
     if not one:
         raise Unknown(f'{path} cannot be shown in "{form}"; it can in {", ".join(FORMS[unit]) or "nothing but itself"}')
     size = Decimal(repr(value)) / Decimal(repr(one))
     if digits is None:
         whole = not form and float(value).is_integer()
-        digits = 0 if whole or value == 0 else 1 if form == "%" else 3 if not form and abs(size) < 1 else decimals(abs(size), form)
+        digits = 0 if whole or value == 0 else 1 if form == "%" else 4 if abs(size) < 0.1 else 3 if abs(size) < 1 else decimals(abs(size), form)
     number = f"{size.quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP):,}"
     if number.startswith("-"):
         number = MINUS + number[1:]
@@ -128,7 +126,8 @@ def written(value, path, form=None, digits=None, memory="GiB"):
         return Written("yes" if value else "no")
     if isinstance(value, str):
         return Written(value)
-    return formed(value, path, form or usual_form(value, path, memory), digits)
+    unit = unit_of(path)
+    return formed(value, unit, form or usual_form(value, unit, memory), digits, path)
 
 
 def read(text):
