@@ -81,7 +81,7 @@ def test_markdown_has_it_too_and_code_stays_code(whole):
 
 def test_html_has_elements_around_the_same_text(whole, wireplan):
     html = (whole / "html/index.html").read_text()
-    link = wireplan("estimate", *FSDP, "--print-link").out.strip().replace("&", "&amp;")
+    link = (wireplan("estimate", *FSDP, "--print-link").out.strip() + "&u=gb").replace("&", "&amp;")  # memory as in the text around it
     assert re.search(r'<wireplan-value [^>]*plan="#v=1[^"]*"[^>]*>14.5 GB</wireplan-value>', html)
     planner = re.search(r'<figure class="wireplan" id="sharded">\s*<wireplan-planner (.*?)>(.*?)</wireplan-planner>\s*<figcaption>', html, re.S)
     assert f'link="{link}"' in planner[1] and 'panels="memory"' in planner[1] and 'height="420"' in planner[1]
