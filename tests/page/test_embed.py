@@ -17,8 +17,8 @@ addEventListener("message", ({ source, origin, data }) => {
   answers.get(data.id)?.(data);
 });
 const post = (message) => frame.contentWindow.postMessage({ wireplan: 1, ...message }, site);
-const ask = (type, fields) => new Promise((done) => { const id = ++next; answers.set(id, done); post({ type, id, ...fields }); });
-const ready = new Promise((done) => frame.addEventListener("load", async () => { done(await ask("ping")); }));
+const ask = (type, fields) => new Promise((done, fail) => { const id = ++next; answers.set(id, done); setTimeout(() => fail(new Error(`no answer to ${type}`)), 15000); post({ type, id, ...fields }); });
+const ready = new Promise((done, fail) => frame.addEventListener("load", () => ask("ping").then(done, fail)));
 </script>"""
 
 
@@ -82,10 +82,10 @@ def test_what_is_wrong_comes_back_as_data_and_changes_nothing(talking):
     assert ask(page, "lang", lang="xx")["type"] == "error"
     assert ask(page, "get")["plan"] == before["plan"]
     assert page.frame().locator("#errors > div").count() == 0, "the reader cannot mend what the page around did wrong"
-    for nonsense in ("null", "7", "'ping'", "{}", "{wireplan: 2, type: 'get', id: 9}", "{wireplan: 1}", "{wireplan: 1, type: 'constructor', id: 9}", "{wireplan: 1, type: 'later', id: 9}"):
+    for nonsense in ("null", "7", "'ping'", "{}", "{wireplan: 2, type: 'get', id: 'nine'}", "{wireplan: 1}", "{wireplan: 1, type: 'constructor', id: 'nine'}", "{wireplan: 1, type: 'later', id: 'nine'}"):
         page.page.evaluate(f"() => frame.contentWindow.postMessage({nonsense}, site)")
     assert ask(page, "get")["type"] == "result"
-    assert not [m for m in page.page.evaluate("heard") if m.get("id") == 9]
+    assert not [m for m in page.page.evaluate("heard") if m.get("id") == 'nine']
 
 
 def test_theme_language_and_explanations_by_message(talking):

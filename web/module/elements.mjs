@@ -19,7 +19,13 @@ const languageOf = (node) => {
 const say = (node, key) => words[languageOf(node)][key] ?? words.en[key];
 
 /** The text of an attribute as the module and the frame take it: a document, a link or an id. */
-const stated = (text) => (text?.trim().startsWith("{") ? JSON.parse(text) : text?.trim());
+const stated = (text) => {
+  try {
+    return text?.trim().startsWith("{") ? JSON.parse(text) : text?.trim();
+  } catch {
+    return text;  // which the planner then says is none
+  }
+};
 
 const tell = (node, name, detail) => node.dispatchEvent(new CustomEvent(`wireplan-${name}`, { detail, bubbles: true, composed: true }));
 const complain = (node, path, value, text) => tell(node, "error", { errors: [{ path, value: String(value).slice(0, 80), limit: "", text }] });
@@ -83,7 +89,7 @@ class Planner extends Base {
   /** The link of what is shown. */
   get link() {
     const plan = this.kept?.link ?? this.#plan ?? this.getAttribute("link") ?? this.getAttribute("plan");
-    return typeof plan === "string" && plan.includes("v=") ? `#${plan.trim().split("#").pop()}` : "";
+    return typeof plan === "string" && /^([^{]*#)?v=\d/.test(plan.trim()) ? `#${plan.trim().split("#").pop()}` : "";
   }
 
   connectedCallback() {

@@ -14,7 +14,7 @@ let said = new URLSearchParams(location.hash.slice(1));
 const list = (text) => (text ?? "").split(/[\s,]+/).filter(Boolean);
 
 /** What the app opens: a link, or the id of a scenario. */
-export const opening = () => said.get("plan") ?? location.hash;
+export const opening = () => said.get("plan") ?? (said.has("v") ? location.hash : "");
 
 let page = null;      // what page.mjs lends: {app, theme, explain}
 let host = null;      // the origin that spoke first; no other is heard after it
@@ -24,6 +24,7 @@ let height = 0;
 let table = false;
 export let readonly = false;
 const waiting = [];
+let greeted = null;   // the last of the pings that came before
 
 // ---------------------------------------------------------------- messages
 // Only the page that embeds this one may speak: not other frames of it, not windows that opened it. Which pages may, `allow` says, in the address or
@@ -35,7 +36,8 @@ addEventListener("message", ({ source, origin, data }) => {
   if (!inside || source !== parent || data?.wireplan !== 1 || typeof data.type !== "string" || !mayDrive(origin)) return;
   host = origin;
   if (page) answer(data);
-  else if (data.type !== "ping" && waiting.length < MOST_WAITING) waiting.push(data);
+  else if (data.type === "ping") greeted = data;
+  else if (waiting.length < MOST_WAITING) waiting.push(data);
 });
 
 // A page without an origin (a file, a sandbox) can only be addressed as whoever embeds this.
@@ -169,7 +171,7 @@ export function attach(lent) {
 /** The page is shown: the page around may ask. */
 export function begin() {
   root.removeAttribute("data-opening");
-  if (host !== null) ACTS.ping({});
+  if (greeted) ACTS.ping(greeted);
   for (const message of waiting.splice(0)) answer(message);
 }
 
@@ -181,7 +183,7 @@ export function failed(text) {
 /** The page around changed the fragment: another plan, other panels. */
 export function addressed() {
   said = new URLSearchParams(location.hash.slice(1));
-  page.app.open(opening());
+  page.app.open(opening() || "story");
   known = JSON.stringify(page.app.state().plan);
   followAddress();
 }
