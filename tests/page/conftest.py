@@ -235,7 +235,7 @@ def host(browser, url):
     """host(body, …) → a page of another origin around that body; {site} in it is the planner's. Its console stays clean."""
     opened, complaints = [], []
 
-    def open_page(body, head="", width=900, height=800, headers=None, **options):
+    def open_page(body, head="", width=700, height=800, headers=None, **options):
         server = ThreadingHTTPServer(("127.0.0.1", 0), _HostHandler)
         server.html = f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Host</title>{head}</head><body>{body}</body></html>'.replace("{site}", url)
         server.headers = {name: value.replace("{site}", url.rstrip("/")) for name, value in (headers or {}).items()}

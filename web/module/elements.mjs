@@ -112,7 +112,10 @@ class Planner extends Base {
   }
   attributeChangedCallback(name, before, now) {
     if (!this.shadowRoot || before === now) return;
-    if (name === "plan" || name === "link") this.#given();
+    if (name === "plan" || name === "link") {
+      this.#plan = undefined;  // what was said last holds
+      this.#given();
+    }
     this.refresh();
     this.#live?.then((live) => live?.attribute(name));
   }
@@ -129,17 +132,20 @@ class Planner extends Base {
     const poster = make("div", { id: "poster", part: "poster" }, make("slot", {}), make("div", { id: "row" }, button, open));
     root.append(make("div", { id: "wrap" }, poster));
     // A plain click means: here. Links elsewhere, and clicks that ask for a tab of their own, stay what they are.
+    const pressed = (event) => event.composedPath().find((node) => node === button || node.localName === "a");
     poster.addEventListener("click", (event) => {
-      const link = event.composedPath().find((node) => node.localName === "a");
-      if (link === open || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey || (link && !link.href.startsWith(this.base))) return;
+      const on = pressed(event);
+      if (on === open || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey || (on?.href && !on.href.startsWith(this.base))) return;
       event.preventDefault();
       this.load();
     });
     poster.addEventListener("pointerover", (event) => {
-      if (event.pointerType !== "mouse" || this.#rest || navigator.connection?.saveData) return;
+      const on = pressed(event);
+      clearTimeout(this.#rest);
+      if (event.pointerType !== "mouse" || !on || on === open || (on.href && !on.href.startsWith(this.base)) || navigator.connection?.saveData) return;
       this.#rest = setTimeout(() => this.load({ gently: true, behind: true }), RESTS_MS);
     });
-    poster.addEventListener("pointerleave", () => (this.#rest = clearTimeout(this.#rest) ?? 0));
+    poster.addEventListener("pointerleave", () => clearTimeout(this.#rest));
     button.addEventListener("focus", () => frames().catch(() => {}));
   }
   /** Says again what the poster says: words, link, height. */
