@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/text/answer_json.hpp"
+#include "core/text/link.hpp"
 #include "core/text/plan_json.hpp"
 #include "core/text/render.hpp"
 #include "web/json_text.hpp"
@@ -254,7 +255,7 @@ std::string export_text(const AppState& state, std::string_view format) {
                          format == "csv"        ? RenderFormat::csv
                          : format == "markdown" ? RenderFormat::markdown
                                                 : RenderFormat::text,
-                         state.view.unit);
+                         state.view.unit, format_link(a.plan, state.presets));
 }
 
 }  // namespace wireplan

@@ -23,6 +23,30 @@ function drawDue() {
   }
 }
 
+// GLFW's emulation reads the pixel ratio when the query that it began with says that it has changed. For a picture it finds another one.
+let ratioQuery = null;
+function knowRatio(start) {
+  const ask = window.matchMedia;
+  window.matchMedia = (query) => {
+    const list = ask.call(window, query);
+    if (query.includes("resolution")) ratioQuery = list;
+    return list;
+  };
+  const result = start();
+  window.matchMedia = ask;
+  return result;
+}
+
+function atRatio(ratio) {
+  const own = Object.getOwnPropertyDescriptor(window, "devicePixelRatio");
+  Object.defineProperty(window, "devicePixelRatio", { value: ratio, configurable: true });
+  ratioQuery?.dispatchEvent(new Event("change"));
+  return () => {
+    Object.defineProperty(window, "devicePixelRatio", own);
+    ratioQuery?.dispatchEvent(new Event("change"));
+  };
+}
+
 export async function startApp(canvas, link, hooks, guard) {
   knowFrames();
   const { default: createModule } = await import("./app.mjs");
@@ -34,7 +58,7 @@ export async function startApp(canvas, link, hooks, guard) {
     const text = call(name, "string", ...values);
     return text ? JSON.parse(text) : empty;
   };
-  const pictures = call("page_start", "number", link) !== 0;
+  const pictures = knowRatio(() => call("page_start", "number", link) !== 0);
   release();
 
   return {
@@ -58,6 +82,8 @@ export async function startApp(canvas, link, hooks, guard) {
     text: (format) => call("page_export", "string", format),
     frames: () => call("page_frames", "number") ?? 0,
     wake: (frames = 3) => call("page_wake", null, frames),
+    // Draws at this ratio until the function that comes back is called.
+    atRatio,
     // Draws in this very task, so that the canvas can be read in it.
     drawNow() {
       call("page_wake", null, 2);

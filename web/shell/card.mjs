@@ -59,7 +59,8 @@ function lines(pen, pieces, size) {
   const words = [];
   let open = false;
   for (const { text: said, tone } of pieces) {
-    for (const part of said.split(/(\s+)/)) {
+    // A number keeps its unit.
+    for (const part of tone === "number" ? [said] : said.split(/(\s+)/)) {
       if (!part) continue;
       if (/^\s/.test(part)) open = false;
       else {
@@ -133,16 +134,17 @@ function hatch(pen, x, y, width, height, colour) {
 // Parts from the left, each with its value where there is room. Returns where the last ends.
 function bar(pen, ink, rows, parts, perUnit, y, height, pale) {
   let x = PAD;
-  for (const [path, , fill, hatched] of parts) {
+  for (const [path, word, fill, hatched] of parts) {
     const row = rows.get(path);
-    if (!row || !(row.value > 0)) continue;
+    if (!(row?.value > 0)) continue;
     const width = row.value * perUnit;
     const drawn = Math.max(width - (width > 3 ? 1.5 : 0), 0.5);
     pen.fillStyle = pale ? ink.fill("track") : ink.fill(fill);
     pen.fillRect(x, y, drawn, height);
     if (hatched || pale) hatch(pen, x, y, drawn, height, pale ? ink.of("line2") : "rgb(255 255 255 / 28%)");
     pen.font = face(17, 600);
-    const label = row.text;
+    const named = `${text(word, word)}  ${row.text}`;
+    const label = pen.measureText(named).width + 16 < width ? named : row.text;
     const wide = pen.measureText(label).width;
     if (wide + 16 < width) {
       if (hatched || pale) {
@@ -157,17 +159,17 @@ function bar(pen, ink, rows, parts, perUnit, y, height, pale) {
   return x;
 }
 
-function legend(pen, ink, rows, parts, y, pale) {
+function legend(pen, ink, rows, parts, perUnit, y) {
   let x = PAD;
   const said = new Set();
   pen.font = face(16);
   for (const [path, word, fill, hatched] of parts) {
-    if (!(rows.get(path)?.value > 0) || said.has(word)) continue;
+    if (!(rows.get(path)?.value * perUnit >= 1) || said.has(word)) continue;
     said.add(word);
     const name = text(word, word);
     const wide = 18 + pen.measureText(name).width + 18;
     if (x + wide > WIDTH - PAD) break;
-    pen.fillStyle = pale ? ink.fill("track") : ink.fill(fill);
+    pen.fillStyle = ink.fill(fill);
     pen.fillRect(x, y - 11, 12, 12);
     if (hatched) hatch(pen, x, y - 11, 12, 12, "rgb(255 255 255 / 40%)");
     pen.fillStyle = ink.of("ink2");
@@ -219,7 +221,7 @@ function memory(pen, ink, rows, y) {
   }
   pen.fillStyle = ink.of("ink");
   pen.fillRect(Math.min(limit, WIDTH - PAD) - 2, top - 8, 4, height + 16);
-  legend(pen, ink, rows, MEMORY, top + height + 26, false);
+  legend(pen, ink, rows, MEMORY, perByte, top + height + 26);
 }
 
 function step(pen, ink, rows, y, fits) {
@@ -237,7 +239,7 @@ function step(pen, ink, rows, y, fits) {
   pen.font = face(18, 600);
   right(pen, time.text, y);
   bar(pen, ink, rows, STEP, INSIDE / time.value, y + 14, 34, !fits);
-  legend(pen, ink, rows, STEP, y + 72, !fits);
+  if (fits) legend(pen, ink, rows, STEP, INSIDE / time.value, y + 72);
 }
 
 export async function drawCard(state, link) {
