@@ -53,10 +53,10 @@ def test_what_the_story_says_is_true():
     assert states(ddp) == states(one)
     assert ddp["memory"]["verdict"] == "does-not-fit"
     assert need(estimate(STEPS[2]["link"], "training.sequence_length=16")) > capacity
-    # A quarter each, which fits, and nearly all traffic hidden on NVSwitch.
+    # A quarter each, which fits, and most of the traffic hidden on NVSwitch.
     assert states(fsdp) == states(ddp) / 4 and fsdp["memory"]["verdict"] == "fits"
     assert waits(price) < 0.1 * seconds(price)
-    assert sum(row["time_s"]["value"] for row in price["communication"]) > 4 * waits(price)
+    assert sum(row["time_s"]["value"] for row in price["communication"]) > 2 * waits(price)
     # Slower wires: more than a third of the step waits; on this very card NVSwitch would not.
     assert waits(wires) > seconds(wires) / 3
     beside = {name: estimate(link) for name, link in STEPS[5]["beside"].items()}
