@@ -114,7 +114,7 @@ def at_step(page, number, timeout=8000):
     page.settle()
 
 
-def told(page, number, height=None):
+def told(page, number):
     """Checks what a step shows: its place, its numbers, and the outline of what it speaks of, in sight."""
     at_step(page, number)
     said = panel(page).inner_text()
@@ -125,7 +125,7 @@ def told(page, number, height=None):
     page.until("!document.querySelector('#veil').hidden")
     outline = page.page.locator("#veil b").bounding_box()
     assert outline["y"] == pytest.approx(box["y"] - 4, abs=2) or outline["y"] >= page.page.locator("#stage").bounding_box()["y"]
-    assert abs(outline["width"] - box["width"] - 8) <= 4
+    assert -10 <= outline["width"] - box["width"] - 8 <= 1, "it may end at the edge of the canvas"
     story, stage = panel(page).bounding_box(), page.page.locator("#stage").bounding_box()
     if story["x"] > 0:  # beside the canvas: nothing of the target lies beneath it, or beyond what is seen
         assert outline["x"] + outline["width"] <= story["x"] + 1
@@ -154,7 +154,7 @@ def test_every_step_by_mouse(visit):
         answer = estimate(step["link"])
         assert page.value("memory.need_bytes") == need(answer) and page.value("step.time_s") == seconds(answer)
         if step["id"] == "adam":
-            assert "86.9 GB" in said and "2 B × 7.242 B" in said
+            assert "86.9 GB" in said and "2 B × 7,241,732,096" in said
         if step["id"] == "wires":
             assert f"{waits(answer):.1f} s" in said
         page.until(f"location.hash.endsWith('&story={number}')")
@@ -216,7 +216,7 @@ def test_on_a_phone_by_touch_in_vietnamese(visit):
     for number, step in enumerate(STEPS, 1):
         said = told(page, number)
         assert VI[f"{step['id']}.name"].split("{")[0] in said or VI[f"{step['id']}.title"].split("{")[0] in said
-        assert not re.search(r"\b(the|of|wait|waits|fits|step|holds|keeps|card)\b", said), said
+        assert not re.search(r"\b(the|of|wait|waits|fits|step|holds|keeps)\b", said), said
         page.picture(f"replay-phone-vi-{number}")
         small = page.page.evaluate(
             """() => [...document.querySelectorAll('#story button')].filter(b => b.checkVisibility()).map(b => [b.textContent, b.getBoundingClientRect()])
@@ -293,8 +293,7 @@ def test_a_link_with_a_plan_of_its_own_keeps_it(visit):
     assert panel(page).locator(".notice").count() == 1
     assert "86.9" not in panel(page).inner_text()
     page.changes(page.answer, lambda: page.page.locator("#story [data-story=reset]").click())
-    told(page, 3)
-    assert "86.9 GB" in panel(page).inner_text()
+    assert "80.9 GiB" in told(page, 3), "in the unit that the link came with"
 
 
 def test_the_program_takes_such_a_link():

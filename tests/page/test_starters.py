@@ -30,7 +30,7 @@ def test_they_stand_first_and_say_how_long_the_story_is(visit):
     page = visit()
     page.settle()
     names = page.page.locator(".chips button").all_inner_texts()
-    assert names == ["Does my model fit?", "Largest micro-batch that fits", "Which layout is fastest?", "Check my NCCL numbers", f"Replay the story · {len(STEPS)} steps", "More examples"]
+    assert names == ["Does my model fit?", "Largest micro-batch that fits", "Which layout is fastest?", "Check my NCCL numbers", f"Replay the story · {len(STEPS)} steps", "Examples"]
     page.page.locator("[data-language=vi]").click()
     page.until("document.querySelector('.chips').innerText.includes('Mô hình của tôi')")
     assert chip(page, "story").inner_text().endswith(f"{len(STEPS)} bước")

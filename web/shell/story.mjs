@@ -90,8 +90,7 @@ function table(say, step, values, memory) {
     element(
       "tr",
       { class: total ? "sum" : null },
-      element("th", { scope: "row" }, mark ? element("span", { class: `swatch ${mark}` }) : "", ...words(`${id}.row.${i + 1}`, name)),
-      how === undefined ? "" : element("td", { class: "how" }, plain(how, values, memory)),
+      element("th", { scope: "row" }, mark ? element("span", { class: `swatch ${mark}` }) : "", ...words(`${id}.row.${i + 1}`, name), how ? element("span", { class: "how" }, plain(how, values, memory)) : ""),
       ...of.map(cell),
     );
   return element("table", {}, element("caption", { class: "vh" }, plain(say(`${id}.title`, step.title), values, memory)), head, element("tbody", {}, ...sum.rows.map(row)));
@@ -100,7 +99,7 @@ function table(say, step, values, memory) {
 function list(say) {
   const item = ({ id, name }, i) => {
     const number = i + 1;
-    return element("li", {}, element("button", { type: "button", "data-step": number, class: number < at ? "done" : null, "aria-current": number === at ? "step" : null, onclick: () => go(number) }, say(`${id}.name`, name)));
+    return element("li", {}, element("button", { type: "button", "data-step": number, class: number < at ? "past" : null, "aria-current": number === at ? "step" : null, onclick: () => go(number) }, say(`${id}.name`, name)));
   };
   return element("div", { id: "story-steps" }, element("h3", {}, say("steps", "Steps")), element("ol", {}, ...steps.map(item)));
 }
@@ -122,7 +121,7 @@ function fill(say, state) {
       element("span", {}, say("count", "{n} of {m}", { n: at, m: steps.length })),
       element("button", { type: "button", class: "icon close", "data-story": "close", "aria-label": say("leave", "Leave the story"), onclick: leave }, "×"),
     ),
-    element("div", { id: "story-bars", "aria-hidden": "true" }, ...steps.map((_, i) => element("i", { class: i < at ? "done" : null }))),
+    element("div", { id: "story-bars", "aria-hidden": "true" }, ...steps.map((_, i) => element("i", { class: i < at ? "past" : null }))),
     // Without its numbers, which only its own plan has, a title is its name.
     element("h2", { id: "story-title", tabindex: "-1" }, values ? plain(say(`${id}.title`, step.title), values, state.unit) : say(`${id}.name`, step.name)),
     own ? "" : element("div", { class: "notice", role: "status" }, say("changed", "You changed the plan."), button("reset", "Reset", reset)),

@@ -3,6 +3,7 @@ import { element } from "./dom.mjs";
 import { isNarrow } from "./layout.mjs";
 
 const ROOM = 4;        // between what is drawn and its outline
+const FAR = 60;        // from the panel: there is something between, which the line passes below
 const QUIET = 6;       // turns of the screen without a frame: nothing moves any more
 const WHEEL_STEP = 65; // pixels that the canvas moves by for a wheel's 100, at first sight
 const BELOW = matchMedia("(max-width: 1023px)");  // where the panel lies below, and not beside
@@ -49,8 +50,8 @@ export function makeVeil(app, stage, canvas, panel) {
     put(shades[3], right, y, w - right, bottom - y);
     put(outline, x, y, right - x, bottom - y);
     layer.classList.toggle("below", BELOW.matches);
-    if (BELOW.matches) put(line, (x + right) / 2, bottom, 0, h - bottom);
-    else put(line, right, (y + bottom) / 2, w - right, 0);
+    if (BELOW.matches) put(line, x + 1, bottom - QUIET, 0, h - bottom + QUIET);  // in the margin, past the corner
+    else put(line, right, w - right > FAR ? bottom - 1 : (y + bottom) / 2, w - right, 0);
   }
 
   // Looks as long as frames are drawn, and no longer.
@@ -71,41 +72,46 @@ export function makeVeil(app, stage, canvas, panel) {
     }
   }
 
-  // The pixels by which something has to move up so that it is seen whole, or its beginning.
-  function away(top, height, from, to) {
+  // The pixels by which the canvas has to move up so that the target is seen, with its panel where that has room.
+  function away(from, to) {
+    const box = target();
+    if (!box) return 0;
+    const holds = ([x, y, w, h]) => x <= box[0] + 1 && y <= box[1] && x + w >= box[0] + box[2] - 1 && y + h >= box[1] + box[3];
+    const around = app.keys().filter((key) => key.startsWith("panel.")).map(app.rect).find((rect) => rect && holds(rect) && rect[3] <= to - from);
+    const [, top, , height] = around ?? box;
     if (top >= from && top + height <= to) return 0;
     return height > to - from ? top - from : top + height / 2 - (from + to) / 2;
   }
 
-  // The canvas scrolls by the reader's wheel alone; this is one.
+  // The canvas scrolls by the reader's wheel alone; this is one, over the middle of the target. Where the pointer then is, is left again.
   async function scrollCanvas(mine) {
-    const send = (type, more = {}) => {
+    const send = (event, x, y, more) => {
       const at = canvas.getBoundingClientRect();
-      const [x, , width] = target() ?? [0, 0, 0];
-      const init = { bubbles: true, cancelable: true, view: window, clientX: at.x + x + width / 2, clientY: at.y + at.height / 2, ...more };
-      canvas.dispatchEvent(type === "wheel" ? new WheelEvent(type, init) : new MouseEvent(type, init));
+      canvas.dispatchEvent(new event[0](event[1], { bubbles: true, cancelable: true, view: window, clientX: at.x + x, clientY: at.y + y, ...more }));
     };
     let step = WHEEL_STEP;
+    let sent = false;
     for (let tries = 0; tries < 8 && mine === asked; ++tries) {
       const box = target();
-      const by = box ? away(box[1], box[3], 8, stage.clientHeight - 8) : 0;
+      const by = away(ROOM * 2, stage.clientHeight - ROOM * 2);
       if (Math.abs(by) < 2) break;
-      send("mousemove");
+      const place = [box[0] + box[2] / 2, stage.clientHeight / 2];
+      sent = true;
+      send([MouseEvent, "mousemove"], ...place);
       await still();
-      send("wheel", { deltaY: (100 * by) / step, deltaMode: 0 });
+      send([WheelEvent, "wheel"], ...place, { deltaY: (100 * by) / step, deltaMode: 0 });
       await still();
       const moved = box[1] - (target()?.[1] ?? box[1]);
       if (Math.abs(moved) < 1) break;  // at its end
       step *= Math.min(4, Math.max(0.25, moved / by));
     }
-    send("mouseleave");
+    if (sent) send([MouseEvent, "mousemove"], -10, -10);
   }
 
   function scrollPage() {
-    const box = target();
-    if (!box) return;
     const slim = 52;  // the answer's own bar
-    scrollBy({ top: away(canvas.getBoundingClientRect().top + box[1], box[3], slim, panel.getBoundingClientRect().top - 16), behavior: "instant" });
+    const top = canvas.getBoundingClientRect().top;
+    scrollBy({ top: away(slim - top, panel.getBoundingClientRect().top - 16 - top), behavior: "instant" });
   }
 
   const passive = { capture: true, passive: true };
