@@ -37,9 +37,14 @@ Alternative evaluated(std::string key, std::string label, Plan plan, const Prepa
   return a;
 }
 
+// What is prepared points into the plan, which therefore has its place before.
 Alternative evaluated(std::string key, std::string label, Plan plan, const Constants& constants) {
-  const PreparedCluster cluster = prepare(plan.cluster, constants.links);
-  return evaluated(std::move(key), std::move(label), std::move(plan), cluster, constants);
+  Alternative a;
+  a.key = std::move(key);
+  a.label = std::move(label);
+  a.plan = std::move(plan);
+  a.estimate = estimate(a.plan, constants);
+  return a;
 }
 
 }  // namespace
@@ -106,6 +111,7 @@ std::vector<Alternative> wiring_alternatives(const Plan& plan, const Constants& 
     const bool is_chosen = node.wiring.kind == k.wiring && (k.wiring != WiringKind::pcie_host || peers_over_pcie(node, 0, 1) == (k.p2p != 0));
     // The plan's own node is shown as it is, with every detail of its wiring.
     Plan changed = is_chosen ? plan : with_wiring(plan, k.wiring, k.p2p);
+    if (!is_chosen) changed.cluster.node.id.clear();  // no longer the node of that name
     result.push_back(evaluated(k.key, k.label, std::move(changed), constants));
     result.back().chosen = is_chosen;
     is_listed = is_listed || is_chosen;

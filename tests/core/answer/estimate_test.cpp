@@ -41,6 +41,8 @@ TEST_CASE("wirings change the wires, not the card") {
     CHECK(a.plan.cluster.node.gpu == plan.cluster.node.gpu);
     CHECK(a.estimate.memory.capacity == estimate(plan, constants()).memory.capacity);
     CHECK(a.estimate.step.compute == estimate(plan, constants()).step.compute);
+    CHECK(a.estimate.step.time.value == estimate(a.plan, constants()).step.time.value);
+    if (a.chosen) CHECK(a.estimate.step.time.value == estimate(plan, constants()).step.time.value);
     slowest_wires = std::max(slowest_wires, a.estimate.step.time.value.value);
     fastest = std::min(fastest, a.estimate.step.time.value.value);
   }
