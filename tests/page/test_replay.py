@@ -72,6 +72,7 @@ def test_what_the_story_says_is_true():
     # Inside the pairs: much faster, for more memory, which is tight.
     assert seconds(hsdp) < 0.7 * seconds(wires) and waits(hsdp) < waits(wires) / 3
     assert hsdp["memory"]["verdict"] == "tight" and need(hsdp) > need(wires)
+    assert seconds(estimate(STEPS[6]["link"], "cluster.node=a100-80gb-pcie-4x-host")) > 1.3 * seconds(hsdp), "it is the bridges that help"
 
 
 def test_its_cards_are_held_where_it_compares():
@@ -216,7 +217,7 @@ def test_on_a_phone_by_touch_in_vietnamese(visit):
     for number, step in enumerate(STEPS, 1):
         said = told(page, number)
         assert VI[f"{step['id']}.name"].split("{")[0] in said or VI[f"{step['id']}.title"].split("{")[0] in said
-        assert not re.search(r"\b(the|of|wait|waits|fits|step|holds|keeps)\b", said), said
+        assert not re.search(r"\b(the|of|wait|waits|fits|holds|keeps)\b", said), said
         page.picture(f"replay-phone-vi-{number}")
         small = page.page.evaluate(
             """() => [...document.querySelectorAll('#story button')].filter(b => b.checkVisibility()).map(b => [b.textContent, b.getBoundingClientRect()])
