@@ -123,7 +123,7 @@ class Wireplan:
 
     def example(self, scenario):
         """Opens one of the examples in their menu."""
-        self.page.locator("[popovertarget=examples]").first.click()
+        self.page.locator(".chips [popovertarget=examples]").click()
         self.page.locator(f'[data-scenario="{scenario}"]').click()
 
     def field(self, path):
