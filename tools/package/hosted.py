@@ -26,7 +26,7 @@ def entry_points():
 
 
 def files(version, site):
-    built = archive.files_of(site) | archive.under("licences", archive.files_of(ROOT / "licences"))
+    built = archive.files_of(site) | npm.licences()
     built["LICENSE.txt"] = ((ROOT / "LICENSE").read_bytes(), False)
     checked = {name: content for name, content in built.items() if name.endswith(integrity.CHECKED)}
     pinned = {

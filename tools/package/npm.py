@@ -14,10 +14,15 @@ def stated():
     return json.loads(TEMPLATE.read_text("utf-8"))
 
 
+def licences():
+    """Of what is compiled into page and module."""
+    return archive.under("licences", {name: content for name, content in archive.files_of(ROOT / "licences").items() if name != "cli11.txt"})
+
+
 def files(version, site):
     package = {**stated(), "version": version}
     found = {p.name: (p.read_bytes(), False) for p in Path(site).iterdir() if p.is_file() and any(fnmatch.fnmatch(p.name, pattern) for pattern in package["files"])}
-    found |= archive.under("licences", archive.files_of(ROOT / "licences"))
+    found |= licences()
     found["package.json"] = ((json.dumps(package, indent=2) + "\n").encode(), False)
     found["README.md"] = ((ROOT / "web/module/README.md").read_bytes(), False)
     found["LICENSE"] = ((ROOT / "LICENSE").read_bytes(), False)
