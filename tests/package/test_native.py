@@ -45,7 +45,7 @@ def test_what_is_in_it(tarball, folder):
 
 def test_pictures_and_pages_that_the_manuals_name_are_there(folder):
     docs = folder / "share/doc/wireplan"
-    missing = [f"{path.name}: {target}" for path in [docs / "README.md", *docs.glob("docs/*.md")] for target in re.findall(r"!\[[^\]]*\]\(([^)#]+)\)|\]\((docs/[^)#]+\.md)\)", path.read_text("utf-8"))
+    missing = [f"{path.name}: {target}" for path in [docs / "README.md", *docs.glob("docs/*.md")] for target in re.findall(r"^(?! {4}).*?(?:!\[[^\]]*\]\(([^)#:]+)\)|\]\((docs/[^)#]+\.md)\))", path.read_text("utf-8"), re.M)
                for target in [next(t for t in target if t)] if not (path.parent / target).exists()]
     assert not missing
 
