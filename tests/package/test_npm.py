@@ -78,6 +78,7 @@ def test_node_imports_it(project):
       import { ready, estimate, version } from "wireplan";
       import { createRequire } from "node:module";
       await ready;
+      await import("wireplan/elements"); // where there is no page it does nothing
       const closed = await import("wireplan/api.mjs").catch((e) => e.code);
       const wasm = import.meta.resolve ? import.meta.resolve("wireplan/wireplan.wasm") : "wireplan.wasm";
       const stated = createRequire(import.meta.url)("wireplan/package.json").version;
@@ -90,6 +91,8 @@ def test_node_imports_it(project):
 
 USE = """
 import { ready, estimate, search, compare, explain, toMarkdown, version } from "wireplan";
+import type { WireplanPlannerElement } from "wireplan/elements";
+import { words } from "wireplan/elements";
 
 await ready;
 const answer = estimate({ plan: "story", set: [["parallel.data_sharding", "fsdp"]] });
@@ -101,6 +104,9 @@ else {
 }
 const stop = new AbortController();
 const found = await search("story", { top: 3 }, (known) => console.log(known.progress.toFixed(2)), stop.signal);
+const planner = document.querySelector("wireplan-planner") as WireplanPlannerElement;
+planner.plan = "story";
+planner.addEventListener("wireplan-change", (event) => console.log(event.detail.estimate.memory.fits, words.en.load));
 console.log("errors" in found ? 0 : found.plans.length, compare(["story"]), explain("story", "step.time_s"));
 """
 WRONG = {

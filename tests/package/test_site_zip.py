@@ -52,7 +52,7 @@ def test_what_stands_where(content):
 def test_hashes_are_right_and_complete(content):
     manifest = json.loads(content[f"{V}/integrity.json"])
     assert (manifest["schema"], manifest["version"]) == ("wireplan.integrity/1", version())
-    checked = {name.removeprefix(V + "/") for name in content if name.startswith(V) and name.endswith((".mjs", ".css", ".wasm"))}
+    checked = {name.removeprefix(V + "/") for name in content if name.startswith(V) and name.endswith((".mjs", ".js", ".css", ".wasm"))}
     assert manifest["files"].keys() == checked
     for name, stated in manifest["files"].items():
         data = content[f"{V}/{name}"]
