@@ -36,10 +36,10 @@ const kit = { words, languageOf, say, stated, tell, complain, baseOf };
 
 const STYLE = `:host{display:block}:host([hidden]){display:none}
 #poster{border:1px solid color-mix(in srgb,currentColor 35%,transparent);border-radius:6px;padding:12px 16px;cursor:pointer;box-sizing:border-box}
-#row{display:flex;flex-wrap:wrap;gap:8px 16px;align-items:center;font-size:.875em;cursor:auto}
+#row{margin-top:8px;display:flex;flex-wrap:wrap;gap:8px 16px;align-items:center;font-size:.875em;cursor:auto}
 button{font:inherit;color:inherit;background:none;border:1px solid currentColor;border-radius:4px;padding:4px 12px;cursor:pointer;min-height:32px}
 a{color:inherit}:focus-visible{outline:2px solid;outline-offset:2px}::slotted(*){margin-top:0}
-#live{display:block;width:100%;border:0}#wrap{position:relative}
+#live{display:block;box-sizing:content-box;width:calc(100% - 2px);border:1px solid color-mix(in srgb,currentColor 25%,transparent);border-radius:6px}#wrap{position:relative}
 [hidden]{display:none!important}#live.waiting{position:absolute;inset:0;visibility:hidden}
 @media(pointer:coarse){button,a{min-height:44px;display:inline-flex;align-items:center}}
 @media print{#row{display:none}}`;

@@ -73,6 +73,10 @@ const make = (name, attributes, ...children) => {
   node.append(...children);
   return node;
 };
+const aligned = (node, to) => {
+  node.style.textAlign = to;
+  return node;
+};
 let sheet;
 function rootOf(node) {
   if (node.shadowRoot) return node.shadowRoot;
@@ -141,16 +145,22 @@ function plansOf(node, kit) {
   return plans;
 }
 
+const head = (text) => aligned(make("th", { scope: "row" }, text), "start");
+
 // The cells of a row share a unit and a number of digits; the head says the unit.
 function rowOf(path, estimates, asked, say) {
   const numbers = estimates.map((estimate) => read(estimate, path));
   const name = say(`path.${path}`, path);
-  if (numbers.some(({ value }) => typeof value !== "number")) return make("tr", {}, make("th", { scope: "row" }, name), ...numbers.map(({ value }) => make("td", { "data-value": value }, word(value, say))));
-  const largest = numbers.reduce((a, b) => (Math.abs(b.value) > Math.abs(a.value) ? b : a));
+  if (numbers.some(({ value }) => typeof value !== "number")) return make("tr", {}, head(name), ...numbers.map(({ value }) => aligned(make("td", { "data-value": value }, word(value, say)), "end")));
+  const sizes = [...numbers].sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
+  const [largest] = sizes;
+  const least = sizes.findLast(({ value }) => value !== 0) ?? largest;
   const as = formsOf(largest.unit).includes(asked) ? asked : usualForm(largest.value, largest.unit);
-  const { unit, digits } = form(largest, path, as);
-  return make("tr", {}, make("th", { scope: "row" }, unit ? `${name}, ${unit}` : name),
-    ...numbers.map((number) => make("td", { "data-value": number.value, title: number.title }, signOf(number.kind, say), ` ${form(number, path, as, digits).number}`)));
+  const { unit, digits: few } = form(largest, path, as);
+  // As many as show two figures of the least.
+  const digits = as === "" ? few : Math.max(few, Math.min(4, 1 - Math.floor(Math.log10(Math.abs(Number(form(least, path, as, 9).number.replaceAll(",", "").replace("−", "-"))) || 1))));
+  return make("tr", {}, head(unit ? `${name}, ${unit}` : name),
+    ...numbers.map((number) => aligned(make("td", { "data-value": number.value, title: number.title }, signOf(number.kind, say), ` ${form(number, path, as, digits).number}`), "end")));
 }
 
 function showTable(node, kit, say) {
@@ -162,7 +172,7 @@ function showTable(node, kit, say) {
     const usual = typeof plans[i] === "string" && /^[\w.-]+$/.test(plans[i]) ? plans[i] : estimate.plan.parallel.data_sharding;
     const link = core.formatLink(plans[i]);
     const text = given[i] || usual;
-    return make("th", { scope: "col" }, typeof link === "string" && link.startsWith("#") ? make("a", { href: `${kit.baseOf(node)}index.html${link}` }, text) : text);
+    return aligned(make("th", { scope: "col" }, typeof link === "string" && link.startsWith("#") ? make("a", { href: `${kit.baseOf(node)}index.html${link}` }, text) : text), "end");
   });
   const rows = paths.map((path) => rowOf(path, estimates, node.getAttribute("format"), say));
   const caption = node.getAttribute("caption") ?? say("caption", "", { v: core.version });

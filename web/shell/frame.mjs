@@ -205,7 +205,6 @@ export function follow(state) {
 function measured(again = false) {
   const now = Math.ceil(document.body.getBoundingClientRect().height);
   if (!now) return;
-  root.toggleAttribute("data-scrolls", now > innerHeight + 1);
   if (now === height && !again) return;
   height = now;
   post("resize", { height });
