@@ -39,7 +39,7 @@ const STYLE = `:host{display:block}:host([hidden]){display:none}
 #row{margin-top:8px;display:flex;flex-wrap:wrap;gap:8px 16px;align-items:center;font-size:.875em;cursor:auto}
 button{font:inherit;color:inherit;background:none;border:1px solid currentColor;border-radius:4px;padding:4px 12px;cursor:pointer;min-height:32px}
 a{color:inherit}:focus-visible{outline:2px solid;outline-offset:2px}::slotted(*){margin-top:0}
-#live{display:block;box-sizing:content-box;width:calc(100% - 2px);border:1px solid color-mix(in srgb,currentColor 25%,transparent);border-radius:6px}#wrap{position:relative}
+#live{display:block;box-sizing:border-box;width:100%;border:1px solid color-mix(in srgb,currentColor 25%,transparent);border-radius:6px}#wrap{position:relative}
 [hidden]{display:none!important}#live.waiting{position:absolute;inset:0;visibility:hidden}
 @media(pointer:coarse){button,a{min-height:44px;display:inline-flex;align-items:center}}
 @media print{#row{display:none}}`;

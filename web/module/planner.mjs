@@ -160,7 +160,7 @@ class Live {
     const { type, id } = data;
     if (type === "ready" && !this.ready) this.begin(data);
     else if (type === "change") this.changed(data);
-    else if (type === "resize" && Number.isFinite(data.height) && !this.element.hasAttribute("height")) this.height(data.height);
+    else if (type === "resize" && Number.isFinite(data.height) && !this.element.hasAttribute("height")) this.height(data.height + 2);  // its edge
     else if (type === "leave") this.frame.blur();
     else if (type === "result" || type === "error") {
       const done = this.pending.get(id);
