@@ -42,7 +42,7 @@ a{color:inherit}:focus-visible{outline:2px solid;outline-offset:2px}::slotted(*)
 #live{display:block;box-sizing:border-box;width:100%;border:1px solid color-mix(in srgb,currentColor 25%,transparent);border-radius:6px}#wrap{position:relative}
 [hidden]{display:none!important}#live.waiting{position:absolute;inset:0;visibility:hidden}
 @media(pointer:coarse){button,a{min-height:44px;display:inline-flex;align-items:center}}
-@media print{#row{display:none}}`;
+@media print{button{display:none}#poster{min-height:0!important}}`;
 let sheet;
 const styled = (root) => {
   if (!sheet) (sheet = new CSSStyleSheet()).replaceSync(STYLE);  // not a <style>: pages that forbid those allow this

@@ -293,7 +293,7 @@ function searchModel() {
 
 // The browser prints when this returns.
 addEventListener("beforeprint", () => {
-  if (!app) return;
+  if (!app || embedded) return;
   $("#sheet")?.remove();
   document.body.append(makeSheet(app, canvas, stage, wholeLink()));
 });
