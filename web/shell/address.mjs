@@ -1,9 +1,12 @@
 // The link in the address bar, and the theme, which may be kept between visits.
 
-// "…&story=3": the frame's own part of a link, which the app never sees.
+// What the frame takes out of a link before the app reads it: the story's step, and language and unit where no plan stands beside them.
 function apart(hash) {
-  const step = Number(/[#&]story=(\d{1,3})(?=&|$)/.exec(hash)?.[1] ?? 0);
-  return { step, link: hash.replace(/&story=\d*(?=&|$)/, "").replace(/^#story=\d*&?/, "#").replace(/^#$/, "") };
+  const pairs = hash.slice(1).split("&").filter(Boolean);
+  const value = (key) => pairs.find((pair) => pair.startsWith(`${key}=`))?.slice(key.length + 1);
+  const rest = pairs.filter((pair) => !pair.startsWith("story="));
+  const isBare = rest.every((pair) => /^(?:lang|theme|u)=/.test(pair));
+  return { step: Number.parseInt(value("story"), 10) || 0, link: isBare ? "" : `#${rest.join("&")}`, language: isBare && value("lang"), unit: isBare && value("u") };
 }
 
 // `keep`: a page of its own. An embedded one never touches its address.
@@ -13,8 +16,7 @@ export function address(keep, opened) {
   addEventListener("hashchange", () => {
     if (location.hash === written) return;
     written = location.hash;
-    const { link, step } = apart(written);
-    opened(link, step);
+    opened(apart(written));
   });
   const place = {
     ...apart(location.hash),  // step: of the story, 0 while it is not told

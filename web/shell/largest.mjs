@@ -50,18 +50,16 @@ function useButton(say, field, found) {
 function part(say, field, found, state) {
   const now = state.plan.training[field];
   const { time_s, tokens_per_s } = found.estimate.step;
-  const way = !found.largest
-    ? element("button", { type: "button", "data-do": "layouts", onclick: () => aside.box.close() }, word("layouts", "Which layout is fastest?"))
-    : now === found.largest
-      ? element("p", { class: "small" }, say("same", "The plan has this already."))
-      : useButton(say, field, found);
+  const isSame = now === found.largest;
   return element(
     "section",
     { "data-field": field, "data-largest": found.largest ?? 0 },
     element("h3", {}, say(field, { micro_batch_size: "Largest micro-batch", sequence_length: "Longest sequence" }[field])),
     element("p", { class: "lead" }, sentence(say, field, found, state.unit)),
-    ...(found.largest ? [element("p", { class: "small" }, say("step", "A step then takes {t}: {r} tokens/s. The plan has {now} now.", { t: quantity(time_s.value, "s"), r: count(Math.round(tokens_per_s)), now: count(now) }))] : []),
-    way,
+    ...(found.largest
+      ? [element("p", { class: "small" }, say("step", "A step then takes {t}: {r} tokens/s.", { t: quantity(time_s.value, "s"), r: count(Math.round(tokens_per_s)) }), isSame ? say("same", " The plan has this already.") : say("now", " The plan has {now} now.", { now: count(now) }))]
+      : []),
+    found.largest && !isSame ? useButton(say, field, found) : "",
   );
 }
 
@@ -84,13 +82,14 @@ async function answer(state) {
     // The link leaves open what the plan leaves open; only what no link holds is stated whole.
     const plan = state.link || JSON.parse(document_).plan;
     const focused = aside.body.contains(document.activeElement);
-    const parts = FIELDS.map((field) => {
-      const found = core.fit(plan, { max: field });
-      return found.errors ? wrong(found.errors[0].text) : part(say, field, found, state);
-    });
+    const found = FIELDS.map((field) => core.fit(plan, { max: field }));
+    const parts = found.map((one, i) => (one.errors ? wrong(one.errors[0].text) : part(say, FIELDS[i], one, state)));
+    // What no smaller batch or sequence makes fit another layout may.
+    const elsewhere = found.some(({ largest }) => largest === null) ? element("button", { type: "button", "data-do": "layouts", onclick: () => aside.box.close() }, word("layouts", "Which layout is fastest?")) : "";
     aside.body.replaceChildren(
       ...(state.stale ? [element("p", { class: "notice" }, say("stale", "The last edit cannot be; this is the plan before it."))] : []),
       ...parts,
+      elsewhere,
       element("p", { class: "basis" }, say("held", "Held as they are: model, layout, recipe, recomputation and the global batch, in sequences.")),
     );
     if (focused) (aside.body.querySelector("button") ?? aside.box.querySelector("button")).focus();

@@ -11,8 +11,8 @@ const own = (label) => ({ value: PASTE, label, always: true });
 export function askModel(app, button, paste) {
   const field = (path) => app.form().find((one) => one.path === path);
   const ask = (path, question, pasted, about, then) => {
-    const { choices, value, label } = field(path);
-    pick(button.getBoundingClientRect(), [own(pasted), ...choices], value, label, (chosen) => {
+    const { choices, label } = field(path);
+    pick(button.getBoundingClientRect(), [own(pasted), ...choices], PASTE, label, (chosen) => {
       if (chosen === PASTE) return paste([], about);
       app.edit(path, chosen);
       then?.();

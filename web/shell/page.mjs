@@ -352,13 +352,19 @@ window.wireplan = {
   keys: () => app?.keys() ?? [],
 };
 
-const place = address(!embedded, (link, step) => {
+const place = address(!embedded, (to) => {
   if (frame) return frame.addressed();
   if (!app) return;
-  app.open(link || "story");
+  app.open(to.link || "story");
+  arrive(to);
+});
+// What of a link is not for the app.
+function arrive({ link, step, language, unit }) {
+  if (language) app.view("language", language);
+  if (unit) app.view("unit", unit === "gb" ? "GB" : "GiB");
   bring(link);
   if (step) tellStory(step, Boolean(link));
-});
+}
 const colours = theme(kept, (now) => {
   app?.view("theme", now);
   $('[data-do="theme"]')?.setAttribute("aria-label", now === "dark" ? word("light", "Light theme") : word("dark", "Dark theme"));
@@ -381,7 +387,7 @@ async function start() {
   colours.show();
   followContrast();
   const language = kept.read("language") ?? readersLanguage(["en", "vi"]);
-  if (language !== "en" && !/[#&]lang=/.test(place.link)) app.view("language", language);
+  if (language !== "en" && !/[#&]lang=/.test(location.hash)) app.view("language", language);
   if (app.pictures) {
     toggleResults(false);  // it stood in for the pictures
     measure = layOut(app, stage);
@@ -399,8 +405,7 @@ async function start() {
   frame?.begin();
   if (embedded) return;
   stayOffline();
-  bring(place.link);
-  if (place.step) tellStory(place.step, Boolean(place.link));
+  arrive(place);
 }
 
 start().catch((error) => {
