@@ -36,6 +36,8 @@ def test_they_stand_first_and_say_how_long_the_story_is(visit):
     assert chip(page, "story").inner_text().endswith(f"{len(STEPS)} bước")
     page.page.locator(".chips [popovertarget=examples]").click()
     page.until("document.querySelector('#examples').innerText.includes('bốn A100')")
+    menu, way_in = (page.page.locator(one).bounding_box() for one in ("#examples", ".chips [popovertarget=examples]"))
+    assert menu["x"] >= 0 and menu["width"] > 400 and abs(menu["x"] - way_in["x"]) < 2
     assert not re.search(r"\b(the|does|with|parallel)\b", page.page.locator("#examples").inner_text())
     page.picture("starters-vi")
 

@@ -319,7 +319,8 @@ $("#results")?.addEventListener("beforematch", () => toggleResults(true));
 for (const menu of $$("[popover]"))
   menu.addEventListener("beforetoggle", () => {
     const at = $(`[popovertarget="${menu.id}"]`).getBoundingClientRect();
-    Object.assign(menu.style, { top: `${at.bottom + 4}px`, right: `${isNarrow() ? 8 : root.clientWidth - at.right}px` });
+    const isLeft = !isNarrow() && at.right < root.clientWidth / 2;  // then it needs the room on its right
+    Object.assign(menu.style, { top: `${at.bottom + 4}px`, left: isLeft ? `${at.left}px` : "auto", right: isLeft ? "auto" : `${isNarrow() ? 8 : root.clientWidth - at.right}px` });
   });
 explanation?.addEventListener("close", () => explainsApart() && app.view("explain", ""));
 $("#form form")?.addEventListener("submit", (event) => event.preventDefault());

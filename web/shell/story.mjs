@@ -137,7 +137,7 @@ function fill(say, state) {
       "div",
       { class: "row" },
       button("back", "Back", () => go(at - 1), { disabled: at === 1 }),
-      last ? button("end", "Go on with this plan", leave, { class: "primary" }) : button("next", "Next", () => go(at + 1), { class: "primary" }),
+      last ? button("end", "Keep this plan", leave, { class: "primary" }) : button("next", "Next", () => go(at + 1), { class: "primary" }),
     ),
     list(say),
     button("leave", "Leave the story", leave, { class: "leave" }),
