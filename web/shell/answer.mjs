@@ -63,9 +63,13 @@ export function showExamples(scenarios, open) {
   if (menu.dataset.shown === now) return;
   menu.dataset.shown = now;
   menu.replaceChildren(
-    ...scenarios.map(({ id, title, chosen }) =>
-      element("button", { type: "button", "data-scenario": id, "aria-pressed": String(Boolean(chosen)), popovertarget: "examples", popovertargetaction: "hide", onclick: () => open(id) }, word(`example.${id}`, title)),
-    ),
+    ...scenarios.map(({ id, title, chosen }) => {
+      const take = () => {
+        if (menu.matches(":popover-open")) menu.hidePopover();  // first: opening makes the buttons anew
+        open(id);
+      };
+      return element("button", { type: "button", "data-scenario": id, "aria-pressed": String(Boolean(chosen)), onclick: take }, word(`example.${id}`, title));
+    }),
   );
 }
 
