@@ -1,13 +1,14 @@
 // Two to four plans side by side, as the module compares them: the first is the baseline. They stay, through edits of the page, as long
 // as the page does. Loaded when first asked for, or with a link that holds plans to compare.
 import { makeAside, phrases, scrolling, style, wrong } from "./aside.mjs";
-import { budget, header, ready, toolbar } from "./compare_controls.mjs";
+import { budget, header, ready, takeAlong, toolbar } from "./compare_controls.mjs";
 import { cleanName, holdsPlans, MOST_PLANS, plansIn, tailOf } from "./compare_link.mjs";
 import { given, Plans } from "./compare_plans.mjs";
 import { readyPlans } from "./compare_ready.mjs";
 import { PlanTable } from "./compare_table.mjs";
-import { amount, fastest, headline, LETTERS, nameOf } from "./compare_words.mjs";
+import { amount, fastest, headline, LETTERS, namesOf } from "./compare_words.mjs";
 import { copy, element, set } from "./dom.mjs";
+import { isNarrow } from "./layout.mjs";
 import { word } from "./words.mjs";
 
 const ASK = "Compare plans";
@@ -23,7 +24,7 @@ const plans = new Plans();
 
 // The link leaves open what the plan leaves open; only what no link holds is stated whole.
 const current = () => given(state.link.startsWith("#") ? { link: state.link } : { document: JSON.parse(page.text("json")).plan });
-const names = () => plans.list.map((plan, i) => nameOf(desk.say, plan.name, plans.answer?.estimates[i], plans.answer?.different ?? []) || desk.say("unread", "not read"));
+const names = () => namesOf(desk.say, plans.list.map(({ name }) => name), plans.answer.estimates, plans.answer.different);
 
 // ---------------------------------------------------------------- what a reader does
 function change(list, said = "") {
@@ -191,20 +192,23 @@ function draw() {
     best,
     unit: state.unit,
     claims: new Map(state.rows.map(({ path, claim }) => [path, claim])),
-    showsAll: desk.showsAll || list.length < 2,
+    showsAll: desk.showsAll,
     header: (i) => header(desk, i, shown[i], best),
   });
   const scrolled = list.length ? scrolling(desk.say("caption.short", "Plans side by side"), table.make()) : null;
   const left = aside.body.querySelector(".scroll")?.scrollLeft ?? 0;
   const basis = () => element("p", { class: "basis" }, desk.say("basis", "All columns share one scale; the line is what a process can have of its GPU, the whisker the band of the estimate. Waiting is what no compute hides."));
+  // On a phone what is seldom pressed stands below.
+  const isShort = isNarrow() && list.length > 1;
   aside.body.replaceChildren(
     element("p", { id: "compare-lead", class: "lead" }),
-    toolbar(desk),
-    ready(desk),
+    toolbar(desk, isShort ? [] : takeAlong(desk)),
+    ...(isShort ? [] : [ready(desk)]),
     element("p", { id: "compare-status", role: "status" }, status),
     ...(list.length < 2 ? [empty()] : []),
     ...(scrolled ? [scrolled] : []),
-    ...(answer.comparison ? [budget(desk), basis()] : []),
+    ...(isShort ? [element("div", { class: "wishes", id: "compare-take" }, ...takeAlong(desk)), ready(desk)] : []),
+    ...(answer.comparison ? [element("div", { class: "compare-foot" }, budget(desk), basis())] : []),
   );
   lead();
   bars?.disconnect();

@@ -44,20 +44,22 @@ function hatch(x, y, width, height, gap, kind = "hatch") {
   return draw("path", { d, class: kind });
 }
 
-// Parts one after the other, with a gap of the ground between them; where a value has room it stands in its part.
-function stack(svg, parts, x, label) {
+// Parts one after the other, with a gap of the ground between them, pale beyond `limit`; where a value has room it stands in its part.
+function stack(svg, parts, x, label, limit = Infinity) {
   let at = 0;
   for (const [path, value] of parts) {
     const [left, right] = [x(at), x(at + value)];
     at += value;
     if (right - left < 0.5) continue;
     const width = right - left - (right - left > 3 ? 1 : 0);
-    svg.append(draw("rect", { x: left, y: TOP, width, height: BAR, class: `part ${path}`, "data-part": path }));
+    const inside = Math.max(0, Math.min(width, limit - left));
+    svg.append(draw("rect", { x: left, y: TOP, width, height: BAR, class: `part ${path}${inside < width ? " beyond" : ""}`, "data-part": path }));
+    if (0 < inside && inside < width) svg.append(draw("rect", { x: left, y: TOP, width: inside, height: BAR, class: `part ${path}` }));
     if (HATCHED.has(path)) svg.append(hatch(left, TOP, width, BAR, 6));
     const words = label(value);
     const wide = words.length * GLYPH;
-    if (wide + 8 > width) continue;
-    const middle = left + width / 2;
+    if (wide + 8 > inside || inside < width / 2) continue;
+    const middle = left + inside / 2;
     if (HATCHED.has(path)) svg.append(draw("rect", { x: middle - wide / 2 - 2, y: TOP + 4, width: wide + 4, height: BAR - 8, class: `part ${path}` }));
     svg.append(draw("text", { x: middle, y: TOP + BAR / 2 + 4, "text-anchor": "middle", class: `on ${path}` }, words));
   }
@@ -77,8 +79,8 @@ export function memoryBar(memory, width, most, unit, label) {
   const x = (bytes) => (width * bytes) / most;
   const height = TOP + BAR + 20;
   const svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": label, class: "bar-of-plan" });
-  const end = stack(svg, MEMORY_PARTS.map(([path]) => [path, memoryPart(memory, path)]), x, (value) => bare(value, "bytes", unit));
   const line = x(memory.capacity_bytes);
+  const end = stack(svg, MEMORY_PARTS.map(([path]) => [path, memoryPart(memory, path)]), x, (value) => bare(value, "bytes", unit), line);
   if (x(end) > line + 1) {
     svg.append(hatch(line, TOP, x(end) - line, BAR, 7, "over"), draw("rect", { x: line, y: TOP + 1, width: x(end) - line, height: BAR - 2, class: "over" }));
   }

@@ -17,13 +17,9 @@ const submits = (act) => (event) => {
   act(event.target.elements);
 };
 
-export function toolbar(desk) {
+export function toolbar(desk, rest) {
   const { say, plans, showsAll } = desk;
   const segment = (value, english) => button(`rows.${value}`, { "aria-pressed": String(showsAll === value), onclick: () => desk.showAll(value) }, say(`rows.${value}`, english));
-  const copyAs = ([format, english]) => {
-    const name = say(`format.${format}`, english);
-    return button(format, { "aria-label": say("copy_as", "Copy as {f}", { f: name }), onclick: () => desk.copyAs(format) }, name);
-  };
   return element(
     "div",
     { class: "wishes", id: "compare-do" },
@@ -31,10 +27,21 @@ export function toolbar(desk) {
     button("add", { class: "primary", onclick: desk.addCurrent }, say("add", "Add current plan")),
     plans.past.length ? button("back", { onclick: desk.back }, word("undo", "Undo")) : null,
     element("span", { class: "space" }),
-    plans.list.length > 1 ? button("share", { onclick: desk.share }, say("share", "Copy link")) : null,
+    ...rest,
+  );
+}
+
+export function takeAlong(desk) {
+  const { say, plans } = desk;
+  const copyAs = ([format, english]) => {
+    const name = say(`format.${format}`, english);
+    return button(format, { "aria-label": say("copy_as", "Copy as {f}", { f: name }), onclick: () => desk.copyAs(format) }, name);
+  };
+  return [
+    ...(plans.list.length > 1 ? [button("share", { onclick: desk.share }, say("share", "Copy link"))] : []),
     ...(plans.answer.comparison ? Object.entries(FORMATS).map(copyAs) : []),
     button("print", { onclick: () => window.print() }, say("print", "Print")),
-  );
+  ];
 }
 
 export function ready(desk) {
@@ -123,7 +130,7 @@ export function header(desk, i, name, best) {
       { class: "plan-flags" },
       isBase ? element("span", {}, say("baseline", "baseline")) : null,
       i === best ? element("span", { class: "good" }, say("fastest", "fastest that fits")) : null,
-      button(`${plan.id}.open`, { class: "open", "aria-label": say("open_plan", "Open plan {a} in the page", { a: LETTERS[i] }), onclick: () => desk.openInPage(plan) }, say("open", "Open in the page")),
+      plans.answer.estimates[i] && button(`${plan.id}.open`, { class: "open", "aria-label": say("open_plan", "Open plan {a} in the page", { a: LETTERS[i] }), onclick: () => desk.openInPage(plan) }, say("open", "Open in the page")),
     ),
   );
 }

@@ -3,7 +3,7 @@ import { element } from "./dom.mjs";
 import { quantity } from "./explain.mjs";
 import { text } from "./words.mjs";
 import { MEMORY_PARTS, memoryBar, memoryPart, STEP_PARTS, stepBar, stepPart, swatch } from "./compare_bars.mjs";
-import { distance, LETTERS, percent, verdictWord } from "./compare_words.mjs";
+import { distance, formatOf, LETTERS, percent, verdictWord } from "./compare_words.mjs";
 
 const SIGNS = { count: "=", bound: "≤", estimate: "≈", measured: "●" };
 const MOST_FIELDS = 16;  // that differ, unless all rows are wanted
@@ -15,14 +15,12 @@ const valueAt = (estimate, path) => {
   const found = at(estimate, path);
   return typeof found === "object" && found !== null ? found.value : found;
 };
+const seconds = (value) => quantity(value, "s");
+// A path may break after its points and underscores.
+const breakable = (path) => element("code", {}, ...path.split(/(?<=[._])/).flatMap((part, i) => (i ? [element("wbr"), part] : [part])));
 const cell = (attributes, ...children) => element("td", attributes, ...children);
 const hidden = (words) => element("span", { class: "vh" }, words);
 
-function shown(value, unit, memory) {
-  if (unit === "share") return percent(value);
-  if (unit === "tokens") return Math.round(value).toLocaleString("en");
-  return quantity(value, unit, memory);
-}
 
 function fieldText(json) {
   if (json === null || json === undefined) return "–";
@@ -63,19 +61,17 @@ export class PlanTable {
     const head = element("thead", {}, element("tr", {}, element("td", { class: "corner" }), ...names.map((name, i) => element("th", { scope: "col", abbr: `${LETTERS[i]} ${name}`, class: this.ground(i), "data-column": i }, this.header(i), ...this.remarks(i)))));
     this.table = element("table", { id: "compare-table" }, element("caption", { class: "vh" }, say("caption", "Plans side by side; {a} is the baseline", { a: LETTERS[this.base] })), head);
     if (!this.estimates[this.base]) return this.table;
-    this.table.append(this.fields(), this.memory(), this.wiring(), this.step());
+    this.table.append(...(this.showsAll || this.estimates.length > 1 ? [this.fields()] : []), this.memory(), this.wiring(), this.step());
     if (this.budgets) this.table.append(this.run());
     return this.table;
   }
 
-  // As wide as the columns have become.
+  // As wide as the narrowest column has become: one scale for all.
   draw() {
-    for (const bar of this.bars) {
-      const width = Math.floor(bar.holder.clientWidth);
-      if (!width || width === bar.width) continue;
-      bar.width = width;
-      bar.holder.replaceChildren(bar.draw(width));
-    }
+    const width = Math.min(...this.bars.map(({ holder }) => Math.floor(holder.clientWidth)));
+    if (!(width > 0) || !Number.isFinite(width) || width === this.width) return;
+    this.width = width;
+    for (const bar of this.bars) bar.holder.replaceChildren(bar.draw(width));
   }
 
   ground(i) {
@@ -96,8 +92,8 @@ export class PlanTable {
   }
 
   // Of the baseline nothing is said; of another how far from it, in words for those who do not see the column beside it.
-  delta(value, base, unit, i, better = 0) {
-    const words = i === this.base ? "" : distance(this.say, value, base, unit, this.unit);
+  delta(value, base, i, shown, unit, better = 0) {
+    const words = i === this.base ? "" : distance(this.say, value, base, shown, unit);
     if (!words) return null;
     const isGain = better !== 0 && Math.sign(value - base) === better;
     return element("span", { class: `delta${isGain ? " good" : ""}` }, words, hidden(` ${this.say("against", "against {a}", { a: LETTERS[this.base] })}`));
@@ -108,7 +104,7 @@ export class PlanTable {
     const plans = estimates.map((e) => e?.plan);
     const all = showsAll ? [...different, ...leaves(plans.filter(Boolean)).filter((path) => !different.includes(path))] : different;
     const some = showsAll ? all : all.slice(0, MOST_FIELDS);
-    const body = element("tbody", { "data-group": "fields" }, this.row(element("th", { scope: "rowgroup", class: "group", colspan: estimates.length + 1 }, say("differs", "What differs")), []));
+    const body = element("tbody", { "data-group": "fields" }, this.row(element("th", { scope: "rowgroup", class: "group", colspan: estimates.length + 1 }, showsAll ? say("all_fields", "All fields") : say("differs", "What differs")), []));
     for (const path of some) {
       const differs = different.includes(path);
       const base = JSON.stringify(at(plans[this.base], path) ?? null);
@@ -123,7 +119,7 @@ export class PlanTable {
           follows ? element("small", {}, say("follows", "by default")) : null,
         );
       };
-      body.append(this.row(element("th", { scope: "row" }, element("code", {}, path)), this.columns(value), { class: differs ? "field" : "field same", "data-path": `plan.${path}` }));
+      body.append(this.row(element("th", { scope: "row" }, breakable(path)), this.columns(value), { class: differs ? "plan-field" : "plan-field same", "data-path": `plan.${path}` }));
     }
     const left = all.length - some.length;
     const words = left ? say("more_fields", "and {n} more fields, see all rows", { n: left }) : !different.length && estimates.filter(Boolean).length > 1 ? say("no_fields", "Nothing: these plans are the same.") : "";
@@ -139,12 +135,13 @@ export class PlanTable {
     const same = there.every((v) => v === there[0]);
     if (!always && !showsAll && (same || there.length < 2)) return null;
     const base = values[this.base];
+    const shown = formatOf(there, unit, this.unit);
     const sign = SIGNS[claim ?? this.claims.get(path)] ?? SIGNS.estimate;
     const cells = this.columns((e, i) => {
       const v = values[i];
       if (v === null || v === undefined) return cell({ class: this.ground(i) }, "–");
-      const differs = !same && v !== base;
-      return cell({ class: [this.ground(i), differs && "differs"].filter(Boolean).join(" ") || null, "data-value": v }, element("span", { class: "figure" }, shown(v, unit, this.unit)), this.delta(v, base, unit, i, better));
+      const kind = v !== base ? "differs" : i !== this.base ? "equal" : null;
+      return cell({ class: [this.ground(i), kind].filter(Boolean).join(" ") || null, "data-value": v }, element("span", { class: "figure" }, shown(v)), this.delta(v, base, i, shown, unit, better));
     });
     return this.row(element("th", { scope: "row" }, element("i", { title: claim ?? this.claims.get(path) }, sign), mark, label), cells, { class: same ? "same" : null, "data-path": path });
   }
@@ -159,7 +156,7 @@ export class PlanTable {
 
   bar(draw) {
     const holder = element("div", { class: "bar-holder" });
-    this.bars.push({ holder, draw, width: 0 });
+    this.bars.push({ holder, draw });
     return holder;
   }
 
@@ -180,7 +177,7 @@ export class PlanTable {
       const label = `${quantity(m.need_bytes.value, "bytes", unit)} / ${quantity(m.capacity_bytes, "bytes", unit)}: ${MEMORY_PARTS.filter(([path]) => memoryPart(m, path) > 0).map(([path, key, english]) => `${name(key, english)} ${quantity(memoryPart(m, path), "bytes", unit)}`).join(", ")}`;
       return cell(
         { class: this.ground(i), "data-value": m.need_bytes.value, "data-verdict": m.verdict },
-        element("div", { class: "big" }, element("b", {}, quantity(m.need_bytes.value, "bytes", unit)), element("span", { class: `verdict ${m.fits ? "good" : "bad"}` }, `${m.fits ? "✓" : "✕"} ${verdictWord(say, m)}, ${left}`), this.delta(m.need_bytes.value, need, "bytes", i)),
+        element("div", { class: "big" }, element("b", {}, quantity(m.need_bytes.value, "bytes", unit)), element("span", { class: `verdict ${m.fits ? "good" : "bad"}` }, `${m.fits ? "✓" : "✕"} ${verdictWord(say, m)}, ${left}`), this.delta(m.need_bytes.value, need, i, (size) => quantity(size, "bytes", unit), "bytes")),
         this.bar((width) => memoryBar(m, width, most, unit, label)),
       );
     };
@@ -204,7 +201,7 @@ export class PlanTable {
       const share = waits / e.step.time_s.value;
       return cell(
         { class: this.ground(i), "data-value": waits },
-        element("div", { class: "big" }, element("b", {}, waits > 0 ? quantity(waits, "s") : say("no_wait", "none")), waits > 0 ? element("span", {}, say("of_step", "{p} of the step", { p: percent(share) })) : null, this.delta(waits, exposed, "s", i, -1)),
+        element("div", { class: "big" }, element("b", {}, waits > 0 ? quantity(waits, "s") : say("no_wait", "none")), waits > 0 ? element("span", {}, say("of_step", "{p} of the step", { p: percent(share) })) : null, this.delta(waits, exposed, i, seconds, "s", -1)),
       );
     };
     // What is waited for, by the link that holds it up.
@@ -237,7 +234,7 @@ export class PlanTable {
       const label = `${quantity(s.time_s.value, "s")}: ${STEP_PARTS.filter(([path]) => stepPart(s, path) > 0).map(([path, key, english]) => `${name(key, english)} ${quantity(stepPart(s, path), "s")}`).join(", ")}`;
       return cell(
         { class: this.ground(i), "data-value": s.time_s.value },
-        element("div", { class: "big" }, element("b", {}, quantity(s.time_s.value, "s")), e.memory.fits ? null : element("span", {}, text("if_it_fitted", "if it fitted")), this.delta(s.time_s.value, time, "s", i, -1)),
+        element("div", { class: "big" }, element("b", {}, quantity(s.time_s.value, "s")), e.memory.fits ? null : element("span", {}, text("if_it_fitted", "if it fitted")), this.delta(s.time_s.value, time, i, seconds, "s", -1)),
         this.bar((width) => stepBar(e, width, most, label)),
       );
     };

@@ -7,7 +7,7 @@ const SHARDINGS = { ddp: "DDP", zero1: "ZeRO-1", zero2: "ZeRO-2", zero3: "ZeRO-3
 function sharding({ parallel: p }) {
   const name = SHARDINGS[p.data_sharding] ?? p.data_sharding;
   const ranks = p.data * p.context;
-  return p.data_sharding === "hsdp" && p.shard_group > 0 ? `${name} ${p.shard_group} × ${ranks / p.shard_group}` : name;
+  return p.data_sharding === "hsdp" && p.shard_group > 0 ? `${name} ${p.shard_group}\u00a0×\u00a0${ranks / p.shard_group}` : name;
 }
 
 // Fields by which plans are told apart, the most telling first.
@@ -37,15 +37,26 @@ const MOST_PARTS = 3;
 
 const at = (plan, path) => path.split(".").reduce((json, key) => json?.[key], plan);
 
-// What it was called, else what differs, else how it shards.
-export function nameOf(say, given, estimate, different) {
-  if (given || !estimate) return given;
-  const { plan, assumed } = estimate;
-  const follows = new Set(assumed.map(({ path }) => path));  // what nobody stated only follows from what is stated
-  const telling = Object.keys(TELLING).filter((path) => different.some((one) => one === path || one.startsWith(`${path}.`)));
-  const stated = telling.filter((path) => !follows.has(path));
-  const parts = (stated.length ? stated : telling).slice(0, MOST_PARTS).map((path) => TELLING[path](say, at(plan, path), plan));
-  return parts.join(" · ") || sharding(plan);
+// As few of the telling fields as tell all plans apart: each time the one that leaves fewest alike.
+function chosenFields(plans, fields) {
+  const alike = (some) => new Set(plans.map((plan) => JSON.stringify(some.map((path) => at(plan, path) ?? null)))).size;
+  let chosen = [];
+  while (chosen.length < MOST_PARTS) {
+    const [best] = fields.filter((path) => !chosen.includes(path)).map((path) => [alike([...chosen, path]), path]).sort((a, b) => b[0] - a[0]);
+    if (!best || best[0] === alike(chosen)) break;
+    chosen = [...chosen, best[1]];
+  }
+  return fields.filter((path) => chosen.includes(path));
+}
+
+// What each was called, else what tells it from the others, else how it shards.
+export function namesOf(say, given, estimates, different) {
+  const there = estimates.filter(Boolean);
+  // What nobody stated only follows from what is stated.
+  const isStated = (path) => there.some(({ assumed }) => !assumed.some((one) => one.path === path));
+  const telling = Object.keys(TELLING).filter((path) => isStated(path) && different.some((one) => one === path || one.startsWith(`${path}.`)));
+  const fields = chosenFields(there.map(({ plan }) => plan), telling);
+  return estimates.map((e, i) => given[i] || (!e ? say("unread", "not read") : fields.map((path) => TELLING[path](say, at(e.plan, path), e.plan)).join(" · ") || sharding(e.plan)));
 }
 
 export const verdictWord = (say, { verdict }) =>
@@ -53,13 +64,30 @@ export const verdictWord = (say, { verdict }) =>
 
 export const percent = (share) => `${(100 * share).toFixed(1)} %`;
 
+const UNITS = {
+  GB: [[1e9, "GB"], [1e6, "MB"], [1e3, "kB"], [1, "B"]],
+  GiB: [[2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"], [1, "B"]],
+  s: [[1, "s"], [1e-3, "ms"], [1e-6, "µs"]],
+};
+
+// How the numbers of one row are written: in one unit, with as many decimals as the largest has.
+export function formatOf(values, unit, memory) {
+  if (unit === "share") return percent;
+  if (unit === "tokens") return (value) => Math.round(value).toLocaleString("en");
+  const scales = UNITS[unit === "bytes" ? memory : unit];
+  if (!scales) return (value) => quantity(value, unit, memory);
+  const most = Math.max(...values.map(Math.abs));
+  // Memory stays in the unit that was chosen as long as that says anything.
+  const [scale, name] = scales.find(([least]) => most >= (unit === "bytes" && least === scales[0][0] ? 0.01 * least : least)) ?? scales.at(-1);
+  const decimals = most >= 100 * scale && unit === "s" ? 0 : most >= 10 * scale ? 1 : 2;
+  return (value) => (value === 0 ? "0" : `${(value / scale).toFixed(scale === 1 && unit === "bytes" ? 0 : decimals)} ${name}`);
+}
+
 // "+22.8 GB", "−19.5 s", as far from the baseline's; nothing where they are the same.
-export function distance(say, value, base, unit, memory) {
+export function distance(say, value, base, shown, unit) {
   if (value === base || !Number.isFinite(value) || !Number.isFinite(base)) return "";
-  const sign = value > base ? "+" : "−";
   const size = Math.abs(value - base);
-  if (unit === "share") return `${sign}${say("points", "{n} points", { n: (100 * size).toFixed(1) })}`;
-  return `${sign}${quantity(size, unit, memory)}`;
+  return (value > base ? "+" : "−") + (unit === "share" ? say("points", "{n} points", { n: (100 * size).toFixed(1) }) : shown(size));
 }
 
 const tokensOfStep = ({ plan: { training: t } }) => t.global_batch_size * t.sequence_length;
