@@ -44,8 +44,9 @@ function hatch(x, y, width, height, gap, kind = "hatch") {
   return draw("path", { d, class: kind });
 }
 
-// Parts one after the other, with a gap of the ground between them, pale beyond `limit`; where a value has room it stands in its part.
-function stack(svg, parts, x, label, limit = Infinity) {
+// Parts one after the other, with a gap of the ground between them, pale beyond `limit`; where a value has room, and no
+// whisker lies over it, it stands in its part.
+function stack(svg, parts, x, label, { low, high }, limit = Infinity) {
   let at = 0;
   for (const [path, value] of parts) {
     const [left, right] = [x(at), x(at + value)];
@@ -60,6 +61,7 @@ function stack(svg, parts, x, label, limit = Infinity) {
     const wide = words.length * GLYPH;
     if (wide + 8 > inside || inside < width / 2) continue;
     const middle = left + inside / 2;
+    if (x(low) < middle + wide / 2 && x(high) > middle - wide / 2) continue;
     if (HATCHED.has(path)) svg.append(draw("rect", { x: middle - wide / 2 - 2, y: TOP + 4, width: wide + 4, height: BAR - 8, class: `part ${path}` }));
     svg.append(draw("text", { x: middle, y: TOP + BAR / 2 + 4, "text-anchor": "middle", class: `on ${path}` }, words));
   }
@@ -80,7 +82,7 @@ export function memoryBar(memory, width, most, unit, label) {
   const height = TOP + BAR + 20;
   const svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": label, class: "bar-of-plan" });
   const line = x(memory.capacity_bytes);
-  const end = stack(svg, MEMORY_PARTS.map(([path]) => [path, memoryPart(memory, path)]), x, (value) => bare(value, "bytes", unit), line);
+  const end = stack(svg, MEMORY_PARTS.map(([path]) => [path, memoryPart(memory, path)]), x, (value) => bare(value, "bytes", unit), memory.need_bytes, line);
   if (x(end) > line + 1) {
     svg.append(hatch(line, TOP, x(end) - line, BAR, 7, "over"), draw("rect", { x: line, y: TOP + 1, width: x(end) - line, height: BAR - 2, class: "over" }));
   }
@@ -96,7 +98,7 @@ export function stepBar(estimate, width, most, label) {
   const x = (seconds) => (width * seconds) / most;
   const height = TOP + BAR + 12;
   const svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": label, class: `bar-of-plan${memory.fits ? "" : " unfit"}` });
-  stack(svg, STEP_PARTS.map(([path]) => [path, stepPart(step, path)]), x, (value) => quantity(value, "s"));
+  stack(svg, STEP_PARTS.map(([path]) => [path, stepPart(step, path)]), x, (value) => quantity(value, "s"), step.time_s);
   const hidden = communication.reduce((sum, row) => sum + Math.max(0, row.time_s.value - row.exposed_s), 0);
   if (x(hidden) > 0.5) svg.append(draw("rect", { x: 0, y: TOP + BAR + 3, width: Math.min(x(hidden), width), height: 5, class: "part hidden-communication" }));
   whisker(svg, x(step.time_s.low), Math.min(width, x(step.time_s.high)));

@@ -129,7 +129,7 @@ export function header(desk, i, name, best) {
       "div",
       { class: "plan-flags" },
       isBase ? element("span", {}, say("baseline", "baseline")) : null,
-      i === best ? element("span", { class: "good" }, say("fastest", "fastest that fits")) : null,
+      i === best ? element("span", { class: "good" }, say("fastest", "fastest")) : null,
       plans.answer.estimates[i] && button(`${plan.id}.open`, { class: "open", "aria-label": say("open_plan", "Open plan {a} in the page", { a: LETTERS[i] }), onclick: () => desk.openInPage(plan) }, say("open", "Open in the page")),
     ),
   );

@@ -43,10 +43,17 @@ function leaves(plans) {
   return [...paths];
 }
 
-// Paths of the plan at which the plans differ; measurements, hundreds of points, are one.
+// Paths of the plan at which the plans differ; a list is one field, and so are measurements, hundreds of points.
 export function differingFields(comparison) {
-  const paths = (comparison?.differences ?? []).map(({ path }) => path).filter((path) => path.startsWith("plan.")).map((path) => path.slice(5));
-  return [...new Set(paths.map((path) => (path.startsWith("cluster.profile") ? "cluster.profile" : path)))];
+  if (!comparison) return [];
+  const whole = (path) => {
+    if (path.startsWith("cluster.profile")) return "cluster.profile";
+    const keys = path.split(".");
+    const end = keys.findIndex((key, i) => comparison.estimates.some(({ plan }) => Array.isArray(at(plan, keys.slice(0, i + 1).join(".")))));
+    return end < 0 ? path : keys.slice(0, end + 1).join(".");
+  };
+  const paths = comparison.differences.map(({ path }) => path).filter((path) => path.startsWith("plan."));
+  return [...new Set(paths.map((path) => whole(path.slice(5))))];
 }
 
 export class PlanTable {
@@ -187,8 +194,8 @@ export class PlanTable {
     return this.group(
       "memory",
       this.question(text("mem.title", "Will it fit?"), text("mem.sub_short", "{u}, fullest GPU").replace("{u}", unit), big),
-      ...MEMORY_PARTS.map(part),
       this.figure("memory.states", say("states_kept", "Model states kept"), "bytes", states, { always: true, claim: "count" }),
+      ...MEMORY_PARTS.map(part),
       ...["memory.allocated_bytes", "memory.reserved_bytes", "memory.device_bytes", "memory.host_bytes", "memory.capacity_bytes"].map((path) => this.known(path, "bytes")),
     );
   }
