@@ -143,6 +143,7 @@ std::vector<Alternative> recipe_alternatives(const Plan& plan, const Constants& 
     const Training& now = plan.training;
     const bool is_chosen = now.parameter_dtype == t.parameter_dtype && now.gradient_dtype == t.gradient_dtype && now.optimizer == t.optimizer &&
                            now.optimizer_state_dtype == t.optimizer_state_dtype && now.master_weights_dtype == t.master_weights_dtype;
+    if (!is_chosen) decide_again(changed);
     result.push_back(evaluated(r.key, r.label, std::move(changed), cluster, constants));
     result.back().chosen = is_chosen;
   }

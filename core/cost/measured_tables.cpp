@@ -18,6 +18,10 @@ double between(Collective a, Collective b) {
   return (is_half(a) && b == Collective::all_reduce) || (is_half(b) && a == Collective::all_reduce) ? 1.0 : 2.5;
 }
 
+// Two machines without a name are of one kind where they are as many of the same card.
+std::string unnamed_machine(const Node& node) { return std::to_string(node.gpus) + " x " + node.gpu.id; }
+bool is_of_kind(const PreparedCluster& c, const std::string& machine) { return c.machine().empty() ? machine == unnamed_machine(c.cluster->node) : machine == c.machine(); }
+
 struct Asked {
   const PreparedCluster& cluster;
   const RingOnWiring& ring;
@@ -45,7 +49,7 @@ bool is_same_set(const std::vector<int>& gpus, std::vector<int> order) {
 double distance(const Asked& a, const MeasuredTable& t) {
   double d = between(a.collective, t.collective) + std::fabs(a.log2_ranks - t.log2_ranks) * (a.ring.nodes == t.nodes ? 1 : 0.5) +
              0.7 * std::fabs(a.log2_nodes - t.log2_nodes);
-  if (a.is_own ? !is_same_set(t.gpus, a.ring.order) : t.machine != a.cluster.machine()) d += kOtherMachine;
+  if (a.is_own ? !is_same_set(t.gpus, a.ring.order) : !is_of_kind(a.cluster, t.machine)) d += kOtherMachine;
   return d;
 }
 
@@ -123,7 +127,7 @@ std::vector<MeasuredTable> measured_tables(const std::vector<CollectiveRun>& run
     const PreparedCluster cluster = prepare(run, constants);
     const RingOnWiring ring = ring_on_wiring(cluster, group_of(run));
     MeasuredTable t = table_of(cluster, ring, run.collective, run.gpus);
-    t.machine = run.cluster.node.id;
+    t.machine = run.cluster.node.id.empty() ? unnamed_machine(run.cluster.node) : run.cluster.node.id;
     t.source = run.source;
     std::vector<MeasuredCurve::Point> points;
     for (const MeasuredCurve::Point& p : run.points)

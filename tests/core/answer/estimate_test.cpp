@@ -55,6 +55,25 @@ TEST_CASE("the recipes' bytes per parameter: 8, 12, 16") {
   CHECK(bytes == std::vector<double>{8, 12, 16});
 }
 
+TEST_CASE("a recipe beside the plan is what the plan becomes with it") {
+  for (const Alternative& a : recipe_alternatives(scenario("story"), constants())) {
+    const Training& t = a.plan.training;
+    const Plan taken = scenario("story", {{"training.gradient_dtype", name_of(t.gradient_dtype).data()},
+                                          {"training.optimizer_state_dtype", name_of(t.optimizer_state_dtype).data()},
+                                          {"training.master_weights_dtype", t.master_weights_dtype ? "fp32" : "null"}});
+    INFO(a.key);
+    CHECK(a.estimate.memory.need.value == estimate(taken, constants()).memory.need.value);
+    CHECK(a.estimate.step.time.value == estimate(taken, constants()).step.time.value);
+  }
+}
+
+TEST_CASE("a node's name changes no time where nothing was measured under it") {
+  Plan plan = scenario("story", {{"parallel.data_sharding", "fsdp"}, {"cluster.node", "a100-80gb-pcie-4x-pairs"}});
+  const Seconds named = estimate(plan, constants()).step.time.value;
+  plan.cluster.node.id.clear();
+  CHECK(estimate(plan, constants()).step.time.value == named);
+}
+
 TEST_CASE("the answer sentence takes its numbers from the estimate and its words from the verdict") {
   const Plan ddp = scenario("story");
   std::string text;
