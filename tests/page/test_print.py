@@ -1,6 +1,7 @@
 """On paper: the answer, every input, every number, the pictures and the link; always light; the story on one sheet."""
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -27,22 +28,28 @@ def test_the_story_fits_one_sheet_with_answer_inputs_and_results(visit, paper, w
     page = visit()
     page.settle()
     answer, link = plain(page.answer()), page.page.evaluate("document.querySelector('#link').href")
-    rows = page.page.evaluate("[...document.querySelectorAll('#results tr:has(td)')].map(r => [r.querySelector('th').textContent, r.querySelector('td span').textContent])")
+    rows = page.page.evaluate("[...document.querySelectorAll('#results [data-path]')].map(d => [d.dataset.path, d.parentNode.querySelector('th').textContent, d.querySelector('span').textContent])")
     pdf = printed(page, f"print-{paper}", format=paper)
     assert pdf_text.size(pdf)[0] == pytest.approx(width, abs=1)
     texts = pdf_text.pages(pdf)
     assert len(texts) == 1
     (text,) = texts
     assert answer in text
-    close = text.replace(" ", "")
-    assert link.replace(" ", "") in close
-    # Every result with its value behind it, and every input of the form.
+    close = re.sub(r"[\s=≤≈●]", "", text)
+    assert re.sub(r"[\s=]", "", link) in close
+    # Every input, and every result with its value behind it; what is one of many (a message, a convention) in tables of its own.
     at = close.index("Parametersofthemodel")
-    missing = [label for label, value in rows if f"{label}{value}".replace(" ", "") not in "".join(c for c in close if c not in "=≤≈●")]
+    for entry in ("ModelMistral7Bv0.1", "Sequencelength4096", "Micro-batch1", "Globalbatch64", "Masterweightsnone", "ShardingDDP", "NodeDGX/HGXA10080GB"):
+        assert entry in close[:at], entry
+    squeezed = [(path, re.sub(r"[\s=≤≈●]", "", label), re.sub(r"[\s=≤≈●]", "", value)) for path, label, value in rows]
+    one_of_many = re.compile(r"(communication|step\.conventions)\.\d")
+    missing = [path for path, label, value in squeezed if not one_of_many.match(path) and f"{label}{value}" not in close and f"{label}:{value}" not in close]
     assert len(rows) > 60 and missing == []
-    assert close.index("Sequencelength4,096") < at
-    for label in ("Micro-batch", "Global batch", "Sharding", "Node"):
-        assert label.replace(" ", "") in close[:at], label
+    tables = close[close.rindex("ranks") :]
+    for number in range(6):
+        line = "".join(value for path, _, value in squeezed if path.startswith(f"communication.{number}."))
+        assert f"ddp-bucket{line}" in tables, line
+    assert all(value in tables for path, _, value in squeezed if path.startswith("step.conventions."))
 
 
 def test_the_page_is_as_before_and_draws_nothing_more(visit):
@@ -74,7 +81,9 @@ def test_paper_is_light_and_its_pictures_are_drawn(visit, scheme):
     page.picture(f"print-sheet-{scheme}")
     ground = page.page.evaluate(
         """() => [...document.querySelectorAll('#sheet canvas')].map(c => {
-             const { data } = c.getContext('2d').getImageData(0, 0, c.width, c.height), seen = new Map();
+             const g = new OffscreenCanvas(c.width, c.height).getContext('2d');
+             g.drawImage(c, 0, 0);
+             const { data } = g.getImageData(0, 0, c.width, c.height), seen = new Map();
              for (let i = 0; i < data.length; i += 4 * 37) { const k = data.slice(i, i + 3).join(); seen.set(k, (seen.get(k) ?? 0) + 1); }
              const most = [...seen].sort((a, b) => b[1] - a[1])[0][0];
              return [c.dataset.panel, most, seen.size, c.width]; })"""
@@ -82,7 +91,7 @@ def test_paper_is_light_and_its_pictures_are_drawn(visit, scheme):
     assert [panel for panel, *_ in ground] == ["memory", "wiring", "step"]
     for panel, most, colours, width in ground:
         assert most == "255,255,255", panel
-        assert colours > 8 and width >= 1000, "sharp, and not empty"
+        assert colours > 8 and width == 840, "sharp, and not empty"
     assert page.page.evaluate("getComputedStyle(document.querySelector('#sheet')).color") == "rgb(0, 0, 0)"
     visible = page.page.evaluate("[...document.body.children].filter(n => n.checkVisibility()).map(n => n.id)")
     assert visible == ["sheet"]
@@ -96,9 +105,10 @@ def test_another_language_and_a_plan_that_is_wrong(visit):
     page.page.keyboard.press("Enter")
     page.until("document.querySelector('#errors').checkVisibility()")
     text = " ".join(pdf_text.pages(printed(page, "print-vi")))
-    assert plain(page.answer()) in text
+    squeezed = text.replace(" ", "")  # Vietnamese letters come from two faces, and what is drawn apart is read apart
+    assert page.answer().replace("\n", "").replace(" ", "") in squeezed
     assert "training.sequence_length" in text, "what is wrong is said on paper, too"
-    assert "Độ dài chuỗi" in text and "Kết quả" not in text[:50]
+    assert "Độdàichuỗi0" in squeezed and "Cụmmáy" in squeezed and "Truyềnthông" in squeezed
 
 
 def test_without_webgl_and_from_a_phone(chromium, visit):
@@ -109,7 +119,7 @@ def test_without_webgl_and_from_a_phone(chromium, visit):
         page = visit(instance=plain_browser, width=390, height=844)
         visit.complaints[:] = [c for c in visit.complaints if "WebGL" not in c]
         texts = pdf_text.pages(page.page.pdf(format="A4"))
-        assert plain(page.answer()) in texts[0] and "Optimizer states kept" in texts[0]
+        assert plain(page.answer()) in texts[0] and "Optimizer states kept" in " ".join(texts)
     finally:
         plain_browser.close()
 

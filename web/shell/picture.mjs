@@ -36,9 +36,12 @@ export function onPaper(app, canvas, stage, width, ratio, keys) {
   app.drawNow();
   const scale = copy.width / width;
   return panels.map(({ key, top, height: high }) => {
+    const cut = new OffscreenCanvas(copy.width, Math.round(high * scale));
+    cut.getContext("2d", { alpha: false }).drawImage(copy, 0, -Math.round(top * scale));
+    // As finished pixels: what a 2D context was told is told to the printer once more, at other sizes.
     const part = document.createElement("canvas");
-    [part.width, part.height] = [copy.width, Math.round(high * scale)];
-    part.getContext("2d", { alpha: false }).drawImage(copy, 0, -Math.round(top * scale));
+    [part.width, part.height] = [cut.width, cut.height];
+    part.getContext("bitmaprenderer").transferFromImageBitmap(cut.transferToImageBitmap());
     return { key, part };
   });
 }

@@ -11,11 +11,11 @@ const [WIDTH, RATIO] = [420, 2];  // as on a phone; half as wide on paper, so th
 
 const entry = ({ value, text: shown, choices = [] }) => choices.find((one) => String(one.value) === String(value))?.label || shown || String(value ?? "");
 const valued = ({ text: shown, unit }) => (unit && !shown.endsWith(unit) ? `${shown} ${unit}` : shown);
-const LONG = 28;  // characters that leave a name no room beside them
+const LONG = 44;  // characters that have no room side by side
 
 function line(name, sign, value) {
   const shown = [element("i", {}, sign), value];
-  return value.length > LONG
+  return name.length + value.length > LONG
     ? [element("tr", { class: "long" }, element("th", { scope: "row", colspan: 2 }, name, ": ", element("span", {}, ...shown)))]
     : [element("tr", {}, element("th", { scope: "row" }, name), element("td", {}, ...shown))];
 }
@@ -68,7 +68,7 @@ function matrices(rows) {
       { class: "many" },
       element("caption", {}, groupName(group)),
       element("thead", {}, element("tr", {}, element("td"), ...[...columns].map((name) => element("th", { scope: "col" }, name)))),
-      element("tbody", {}, ...[...lines.values()].map(({ row, cells }) => element("tr", {}, element("th", { scope: "row" }, row), ...[...columns].map((name) => cell(cells.get(name)))))),
+      element("tbody", {}, ...[...lines.values()].map(({ row, cells }) => element("tr", {}, element("th", { scope: "row", class: row.includes(" ") ? null : "whole" }, row), ...[...columns].map((name) => cell(cells.get(name)))))),
     );
   });
 }
