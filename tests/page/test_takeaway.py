@@ -97,7 +97,7 @@ def test_a_saved_plan_is_what_the_program_runs_and_the_page_opens(visit, tmp_pat
                      document.dispatchEvent(new DragEvent('drop', {dataTransfer: data, bubbles: true, cancelable: true})); }""",
         path.read_text("utf-8"),
     )
-    again.page.locator("#paste .done-line").wait_for(timeout=20000)
+    again.page.locator("#paste-said .done-line").wait_for(timeout=20000)
     assert "ds=fsdp" in again.page.locator("#link").text_content()
     assert again.value("memory.need_bytes") == page.value("memory.need_bytes")
 

@@ -26,6 +26,7 @@ export function kindOf(text) {
     if (schema.startsWith("wireplan.cluster/")) return "cluster";
     if (schema.startsWith("wireplan.run/") || (!schema && "rows" in parsed && "findings" in parsed)) return "nccl-tests";
     if (schema.startsWith("wireplan.model/")) return "model";
+    if (schema.startsWith("wireplan.plan/")) return "plan";
     if (schema.startsWith("wireplan.")) return "plan" in parsed ? "answer" : "other";
     if ("model_type" in parsed || "architectures" in parsed) return "config";
     if (TRAINER_KEYS.some((key) => key in parsed)) return "trainer";
