@@ -70,6 +70,15 @@ Edit draw_panels(App& a) {
   return edit;
 }
 
+// Text is drawn in faces that are hardly ever the current one, and ImGui tells the screen's pixel ratio to that one alone: the others would
+// be rasterised for one pixel a point, and blurred.
+void know_ratio(const Fonts& fonts) {
+  for (ImFont* face : {fonts.regular, fonts.semibold, fonts.mono}) {
+    ImGui::PushFont(face, 0);
+    ImGui::PopFont();
+  }
+}
+
 void begin_page(App& a) {
   ImGui::SetNextWindowPos({0, 0});
   ImGui::SetNextWindowSize({a.width, a.height});
@@ -78,6 +87,7 @@ void begin_page(App& a) {
                ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings |
                    ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoScrollWithMouse);
   ImGui::PopStyleVar();
+  know_ratio(a.ui.fonts);
   a.ui.list = ImGui::GetWindowDrawList();
   a.ui.canvas = {0, 0, a.width, a.height};
   a.ui.colors = &a.palette;

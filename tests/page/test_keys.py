@@ -41,7 +41,7 @@ def test_the_sheet_opens_by_its_key_and_closes_by_escape(visit):
 
 
 def test_the_sheet_in_vietnamese_from_the_menu_on_a_phone(visit):
-    page = visit("#lang=vi", width=390, height=844, has_touch=True, is_mobile=True, device_scale_factor=2)
+    page = visit(locale="vi-VN", width=390, height=844, has_touch=True, is_mobile=True, device_scale_factor=2)
     page.settle()
     page.page.locator("[popovertarget=copy]").tap()
     page.page.locator("#copy [data-do=keys]").tap()

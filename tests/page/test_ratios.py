@@ -1,11 +1,31 @@
 """Every pixel ratio that is sold: the store has the screen's pixels, clicks land, pictures are sharp; and browser zoom. One of the slow ones."""
 
+import base64
+
 import pytest
 from conftest import CHROMIUM, FLAGS
 
 RATIOS = [1, 1.25, 1.5, 2, 3]
 SIZES = """() => { const c = document.querySelector('canvas'), b = c.getBoundingClientRect();
               return [c.width, c.height, b.width, b.height]; }"""
+
+
+# The share of the ink in boxes of a picture that is neither dark nor light.
+SOFT = """async ([base64, boxes]) => {
+    const bitmap = await createImageBitmap(new Blob([Uint8Array.from(atob(base64), c => c.charCodeAt(0))]));
+    const g = new OffscreenCanvas(bitmap.width, bitmap.height).getContext('2d', {willReadFrequently: true});
+    g.drawImage(bitmap, 0, 0);
+    return boxes.map((box) => {
+      const { data } = g.getImageData(...box), red = data.filter((_, i) => i % 4 === 0), low = Math.min(...red);
+      const ink = Array.from(red, (r) => (255 - r) / (255 - low)).filter((k) => k > 0.05);
+      return ink.filter((k) => k > 0.15 && k < 0.85).length / ink.length; }); }"""
+
+
+def softness(page, ratio, *boxes):
+    """Of text at these places of the memory's panel, in CSS pixels."""
+    panel = page.rect("panel.memory")
+    picture = page.page.screenshot(clip={"x": panel["x"], "y": panel["y"], "width": 520, "height": 40})
+    return page.page.evaluate(SOFT, [base64.b64encode(picture).decode(), [[round(n * ratio) for n in box] for box in boxes]])
 
 
 @pytest.fixture(params=RATIOS)
@@ -18,7 +38,7 @@ def sharp(request, chromium):
 
 def test_store_and_clicks(sharp, visit):
     ratio, browser = sharp
-    page = visit(instance=browser, width=1280, height=800, no_viewport=False, device_scale_factor=ratio)
+    page = visit(instance=browser, width=1280, height=800, device_scale_factor=ratio)
     page.settle()
     assert page.page.evaluate("devicePixelRatio") == pytest.approx(ratio)
     width, height, css_width, css_height = page.page.evaluate(SIZES)
@@ -32,23 +52,22 @@ def test_store_and_clicks(sharp, visit):
     field = page.page.locator("#stage input")
     field.wait_for()
     at, drawn = field.bounding_box(), page.rect("training.sequence_length")
-    assert [at["x"], at["y"], at["width"]] == pytest.approx([drawn["x"], drawn["y"], drawn["width"]], abs=1.5)
+    # The input covers the value and the steps beside it.
+    assert at["x"] - 1 <= drawn["x"] and drawn["x"] + drawn["width"] <= at["x"] + at["width"] + 1
+    assert at["y"] + at["height"] / 2 == pytest.approx(drawn["y"] + drawn["height"] / 2, abs=2)
     page.page.keyboard.press("Escape")
     page.settle()
     page.picture(f"ratio-{ratio}")
-    picture = page.page.evaluate(
-        """async () => { const { imageOf } = await import('./take.mjs'), canvas = document.querySelector('canvas');
-             const blob = await new Promise(done => canvas.toBlob(done)); return [canvas.width, blob.size > 0, typeof imageOf]; }"""
-    )
-    assert picture == [width, True, "function"]
+    title, rest = softness(page, ratio, (18, 8, 72, 26), (100, 8, 280, 26))
+    assert title < rest, "thicker strokes have fewer soft edges, where both faces are as sharp"
 
 
 def test_a_screen_of_another_ratio_and_zoom(chromium, visit):
     page = visit(width=1200, height=800)
     page.settle()
     session = page.page.context.new_cdp_session(page.page)
-    for ratio in (2, 1.25, 3, 1):  # as when a window is moved between screens, or zoomed
-        session.send("Emulation.setDeviceMetricsOverride", {"width": 1200, "height": 800, "deviceScaleFactor": ratio, "mobile": False})
+    for width, ratio in ((1190, 2), (1180, 1.25), (1170, 3), (1200, 1)):  # as when a window is moved between screens, or zoomed
+        session.send("Emulation.setDeviceMetricsOverride", {"width": width, "height": 800, "deviceScaleFactor": ratio, "mobile": False})
         page.until(f"devicePixelRatio === {ratio}")
         page.page.wait_for_timeout(100)
         page.settle()

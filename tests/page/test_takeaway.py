@@ -190,7 +190,7 @@ def test_fills_are_those_of_the_canvas():
 
 
 def test_on_a_phone_and_in_vietnamese(visit, tmp_path):
-    page = visit("#lang=vi", **PHONE)
+    page = visit(locale="vi-VN", **PHONE)
     page.settle()
     menu(page)
     page.picture("menu-take-phone")

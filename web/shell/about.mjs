@@ -17,7 +17,7 @@ const linked = (url, name) => (/^https:\/\//.test(url ?? "") ? element("a", { hr
 
 function fill(say, state, references, components) {
   const source = ({ title, url, year, note }) => element("li", {}, linked(url, title), year ? `, ${year}` : "", note ? element("span", { lang: "en" }, `: ${note}`) : null);
-  const component = ({ name, url, licence, use }) => element("li", {}, linked(url, name), `: ${licence}. `, say(`use.${use}`, use));
+  const component = ({ name, url, licence, use }) => element("li", {}, linked(url, name), `: ${licence}; `, say(`use.${use}`, use));
   aside.body.replaceChildren(
     element("p", {}, say("version", "Wireplan {v} computes in this tab. It asks no other server, sets no cookies, and counts no visits.", { v: state.version })),
     element("p", {}, say("kept", "It keeps in this browser the theme and the language you chose and the last plan, and its own files for when there is no network.")),

@@ -23,8 +23,10 @@ function drawDue() {
   }
 }
 
-// GLFW's emulation reads the pixel ratio when the query that it began with says that it has changed. For a picture it finds another one.
+// GLFW's emulation reads the pixel ratio when a query says that it is no longer what it was at the start; of the next change, from there to
+// a third ratio, it hears nothing. So it is told, and for a picture it finds another ratio than the screen's.
 let ratioQuery = null;
+const tellRatio = () => ratioQuery?.dispatchEvent(new Event("change"));
 function knowRatio(start) {
   const ask = window.matchMedia;
   window.matchMedia = (query) => {
@@ -40,10 +42,10 @@ function knowRatio(start) {
 function atRatio(ratio) {
   const own = Object.getOwnPropertyDescriptor(window, "devicePixelRatio");
   Object.defineProperty(window, "devicePixelRatio", { value: ratio, configurable: true });
-  ratioQuery?.dispatchEvent(new Event("change"));
+  tellRatio();
   return () => {
     Object.defineProperty(window, "devicePixelRatio", own);
-    ratioQuery?.dispatchEvent(new Event("change"));
+    tellRatio();
   };
 }
 
@@ -82,6 +84,7 @@ export async function startApp(canvas, link, hooks, guard) {
     text: (format) => call("page_export", "string", format),
     frames: () => call("page_frames", "number") ?? 0,
     wake: (frames = 3) => call("page_wake", null, frames),
+    tellRatio,
     // Draws at this ratio until the function that comes back is called.
     atRatio,
     // Draws in this very task, so that the canvas can be read in it.

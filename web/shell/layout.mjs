@@ -26,6 +26,7 @@ export function layOut(app, stage) {
     matchMedia(`(resolution: ${devicePixelRatio}dppx)`).addEventListener(
       "change",
       () => {
+        app.tellRatio();
         width = 0;
         measure();
         watchRatio();

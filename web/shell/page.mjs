@@ -2,8 +2,6 @@
 import { $, $$, announce, copy, element, set } from "./dom.mjs";
 import { sentence, showAlternatives, showAnswer, showErrors, showExamples } from "./answer.mjs";
 import { address, theme } from "./address.mjs";
-import { showExplanation } from "./explain.mjs";
-import { showForm } from "./form.mjs";
 import { guardKeys, guardPointer, wakeOnInput } from "./input.mjs";
 import { startApp, useFonts } from "./bridge.mjs";
 import { isNarrow, keepContext, layOut, slimOnScroll } from "./layout.mjs";
@@ -29,6 +27,7 @@ let frame = null;  // what answers to the page around, where there is one
 let state = null;
 let measure = () => {};
 let dirty = false;
+let filled = null;  // form.mjs, once the form was opened
 
 const notice = (text) => {
   const box = $("#notice");
@@ -56,7 +55,7 @@ function show() {
   showExamples(app.scenarios(), open);
   showAlternatives(app.alternatives(), (edits) => edits.forEach(([path, value]) => app.edit(path, value)));
   if (explainsApart() && state.asked && state.explain) showExplained(state.explain);
-  if (form?.open) showForm($("form", form), app.form(), edit);
+  if (form?.open) filled.showForm($("form", form), app.form(), edit);
   for (const button of $$("[data-language]")) button.setAttribute("aria-pressed", String(button.dataset.language === state.language));
   for (const button of $$("[data-unit]")) button.setAttribute("aria-pressed", String(button.dataset.unit === state.unit));
   for (const button of $$('[data-do="undo"]')) button.disabled = !state.can_undo;
@@ -122,7 +121,8 @@ const explainsApart = () => embedded || isNarrow() || !app.pictures;
 
 const explain = (path) => app.view("explain", path);
 
-function showExplained(path) {
+async function showExplained(path) {
+  const { showExplanation } = await import("./explain.mjs");
   const document_ = app.explanation(path);
   const label = state.rows.find((row) => row.path === path)?.label;
   if (document_?.formula) showExplanation(explanation, document_, label, state.unit, explain);
@@ -211,9 +211,10 @@ const ACTIONS = {
   theme: () => colours.toggle(),
   share,
   table: () => toggleResults(),
-  edit() {
-    form.showModal();
-    showForm($("form", form), app.form(), edit);
+  async edit() {
+    filled ??= await import("./form.mjs");
+    if (!form.open) form.showModal();
+    filled.showForm($("form", form), app.form(), edit);
   },
   done: () => form.close(),
   paste: () => paste(),
@@ -284,10 +285,10 @@ listen({
 const isFree = () => Boolean(app) && !embedded && !$("dialog[open], .pick");
 
 // Over the field of the canvas where it is drawn, else in the form.
-function searchModel() {
+async function searchModel() {
   const drawn = app.pictures && !isNarrow() && app.rect("model");
   if (drawn) return hooks.pick("model", ...drawn);
-  ACTIONS.edit();
+  await ACTIONS.edit();
   $('#form [data-field="model"] button')?.click();
 }
 
@@ -373,7 +374,7 @@ const colours = theme(kept, (now) => {
 colours.show();
 
 function followContrast() {
-  const more = matchMedia("(prefers-contrast: more)");
+  const more = matchMedia("(prefers-contrast: more), (forced-colors: active)");
   const tell = () => app.view("contrast", more.matches ? "more" : "normal");
   more.addEventListener("change", tell);
   if (more.matches) tell();
