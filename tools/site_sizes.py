@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What a built site weighs on the wire (brotli), against what web/budgets.json allows.
 
-    site_sizes.py SITE                   tables of the budgets and of every file
+    site_sizes.py SITE                   tables of the budgets and of every file; folders as one
     site_sizes.py SITE --json [--onto -] a document; with --onto that on standard input, with this under "site"
 
 A budget is of files by name, or of an entry: a page with all that it loads before anybody asks for more (its scripts, what these import,
@@ -82,7 +82,12 @@ def main():
     for row in rows:
         print(f"{row['name']:<40} {row['bytes']:>9,} {row['most']:>9,} {row.get('aim') or '':>9{',' if row.get('aim') else ''}}")
     print(f"\n{'file':<40} {'brotli':>9} {'plain':>9}")
-    for name, size in sorted(files.items(), key=lambda f: -f[1]["brotli"]):
+    shown = {}
+    for name, size in files.items():
+        top = shown.setdefault(name.split("/")[0] + "/" * ("/" in name), {"brotli": 0, "bytes": 0})
+        for key in top:
+            top[key] += size[key]
+    for name, size in sorted(shown.items(), key=lambda f: -f[1]["brotli"]):
         print(f"{name:<40} {size['brotli']:>9,} {size['bytes']:>9,}")
 
 
