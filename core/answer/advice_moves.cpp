@@ -500,7 +500,7 @@ std::string price_of(const Move& m, const Plan& a) {
     case Knob::kernels: return "Compilation takes minutes at the start";
     case Knob::graphs: return "Memory that captured graphs hold is not counted";
     case Knob::gradient_sync: return shards_gradients(a.parallel.data_sharding) ? "Whole gradients stay on each GPU between micro-batches" : "";
-    case Knob::offload_states: return "A last resort: the optimizer's work on the host is not in the time of a step";
+    case Knob::offload_states: return "A last resort: the host's processors update the weights, at the speed of their memory";
     case Knob::offload_activations: return "A last resort: the copies over PCIe, there and back in every micro-batch, are not in the time of a step";
     case Knob::optimizer: return "Changes the training: states are rounded to 8 bits in blocks";
     case Knob::state_dtype: return "Changes the training: both moments are rounded to bf16";

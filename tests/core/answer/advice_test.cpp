@@ -183,7 +183,8 @@ TEST_CASE("cards that meet in host memory are told of peer access and bridges") 
   const Plan plan = plan_of(R"({"model":"llama-3.2-1b","training":{"global_batch_size":16},"parallel":{"data_sharding":"fsdp"},
     "cluster":{"node":{"gpu":"rtx-a6000-48gb","gpus":2,"wiring":{"kind":"pcie-host"},"p2p":false,"sockets":1,"numa_nodes":1}}})");
   const Advice a = advice_for(plan);
-  const Advice cards = advice_for(scenario("llama-2-7b-rtx-4090"));
+  const Advice cards = advice_for(plan_of(R"({"model":"llama-3.2-1b","training":{"global_batch_size":16},"parallel":{"data_sharding":"fsdp"},
+    "cluster":{"node":{"gpu":"rtx-4090-24gb","gpus":4,"wiring":{"kind":"pcie-switch"},"p2p":false,"sockets":1,"numa_nodes":1}}})"));
   CHECK(with_key(cards, "p2p"));
   CHECK_FALSE(with_key(cards, "wiring=nvlink-pairs"));  // they have no connector for it
   CHECK(with_key(a, "wiring=nvlink-pairs"));
