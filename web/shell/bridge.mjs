@@ -3,7 +3,10 @@
 // What has asked for the next frame and has not had it yet. A canvas can be read in the task that drew it and no later, and what is
 // printed is settled before the browser turns to its next frame.
 const due = new Map();
+let knowsFrames = false;
 function knowFrames() {
+  if (knowsFrames) return;  // another planner beside the page's own: frames are counted once
+  knowsFrames = true;
   const ask = window.requestAnimationFrame.bind(window);
   window.requestAnimationFrame = (draw) => {
     const id = ask((time) => due.delete(id) && draw(time));
