@@ -74,6 +74,9 @@ def test_the_words_of_the_frame_are_those_it_uses():
     for page in shell.glob("*.html"):
         used |= set(re.findall(r'data-(?:word|label)="([\w.]+)"', page.read_text("utf-8")))
     for script in shell.glob("*.mjs"):
-        used |= set(re.findall(r'\bword\("([\w.]+)"', script.read_text("utf-8")))
+        text = script.read_text("utf-8")
+        used |= set(re.findall(r'\bword\("([\w.]+)"', text))
+        if "word(`example.${id}`" in text:  # a title for each scenario
+            used |= {f"example.{scenario.stem}" for scenario in (ROOT / "assets/scenarios").glob("*.json")}
     for language in shell.glob("words.*.json"):
         assert set(json.loads(language.read_text("utf-8"))) == used, language.name

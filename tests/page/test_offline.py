@@ -60,6 +60,12 @@ def until(page, expression, turns=200):
     raise AssertionError(f"never true: {expression}")
 
 
+def kept(build):
+    """Whether this build is kept whole: its cache is there, and no worker is at it any more."""
+    return f"""async () => {{ const {{ installing, waiting }} = await navigator.serviceWorker.getRegistration();
+        return !installing && !waiting && (await caches.keys()).some(name => name.endsWith('{build}')); }}"""
+
+
 def another_build(folder, title):
     """The site as if built again with one text changed."""
     page = folder / "index.html"
@@ -119,7 +125,7 @@ def test_a_new_build_is_taken_by_the_next_page_and_never_mixed(place, open_at):
     assert other.locator("html").get_attribute("data-build") == new, "with a network the newest is shown at once"
     assert page.evaluate(BUILD_OF_A_LATE_FILE) == "first"
     assert other.evaluate(BUILD_OF_A_LATE_FILE) == "Second"
-    until(other, f"async () => (await caches.keys()).some(name => name.endsWith('{new}'))")
+    until(other, kept(new))
     page.close()
     other.context.set_offline(True)
     other.reload()
@@ -135,7 +141,7 @@ def test_what_nobody_needs_any_more_goes(place, open_at):
     until(page, KEPT)
     builds = [another_build(folder, title) for title in ("Second", "Third")]
     page.evaluate("() => navigator.serviceWorker.getRegistration().then(r => r.update())")
-    until(page, f"async () => (await caches.keys()).some(name => name.endsWith('{builds[-1]}'))")
+    until(page, kept(builds[-1]))
     until(page, "async () => (await caches.keys()).filter(name => !name.endsWith('pages')).length === 1")
 
 

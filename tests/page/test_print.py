@@ -11,7 +11,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 import pdf_text  # noqa: E402
 
 
+def laid(page):
+    """The page once it has what makes the sheet, which comes with the reader's first move."""
+    page.page.mouse.move(5, 5)
+    page.until("[...document.styleSheets].some(sheet => sheet.href?.endsWith('print.css'))")
+    page.page.wait_for_timeout(100)
+    return page
+
+
 def printed(page, name, **options):
+    laid(page)
     pdf = page.page.pdf(**options)
     if folder := os.environ.get("WIREPLAN_SCREENSHOTS"):
         Path(folder).mkdir(parents=True, exist_ok=True)
@@ -56,6 +65,7 @@ def test_the_page_is_as_before_and_draws_nothing_more(visit):
     page = visit(color_scheme="dark")
     page.settle()
     before = page.page.locator("#stage").screenshot()
+    laid(page)
     size = page.page.evaluate("[canvas.width, canvas.height, devicePixelRatio]")
     page.page.emulate_media(color_scheme="dark")
     page.page.pdf()
@@ -68,7 +78,7 @@ def test_the_page_is_as_before_and_draws_nothing_more(visit):
 
 def on_screen(page):
     """The sheet as the printer gets it, to look at its pixels."""
-    page.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    laid(page).page.evaluate("dispatchEvent(new Event('beforeprint'))")
     page.page.emulate_media(media="print")
 
 
@@ -118,10 +128,21 @@ def test_without_webgl_and_from_a_phone(chromium, visit):
     try:
         page = visit(instance=plain_browser, width=390, height=844)
         visit.complaints[:] = [c for c in visit.complaints if "WebGL" not in c]
-        texts = pdf_text.pages(page.page.pdf(format="A4"))
+        texts = pdf_text.pages(printed(page, "print-plain", format="A4"))
         assert squeezed(page.answer()) in squeezed(texts[0]) and "Optimizer states kept" in " ".join(texts)
     finally:
         plain_browser.close()
+
+
+def test_the_menu_prints_and_an_embedded_page_prints_what_stands_there(visit):
+    page = visit(width=1280, height=800)
+    page.page.evaluate("() => { window.print = () => { window.printed = document.querySelector('#copy:popover-open') === null; }; }")
+    page.page.locator("[popovertarget=copy]").click()
+    page.page.locator("#copy [data-do=print]").click()
+    page.until("window.printed === true")
+    embedded = visit("embed.html", width=680, height=420)
+    text = " ".join(pdf_text.pages(embedded.page.pdf(format="A4")))
+    assert squeezed(embedded.answer()) in squeezed(text) and embedded.page.locator("#sheet").count() == 0
 
 
 def test_a_page_that_could_not_start_prints_its_example(browser, url):

@@ -86,8 +86,9 @@ def test_the_answer_stands_in_the_html_before_any_script(visit):
 def test_the_html_says_what_the_page_says(visit):
     page = visit(ready=False, java_script_enabled=False)
     read = """() => [document.querySelector('#answer').textContent,
-                     ...[...document.querySelectorAll('#results tr')].map(row => row.textContent)]"""
+                     ...[...document.querySelectorAll('#results tr')].map(row => [...row.querySelectorAll('th, td:not(.rows)')].map(cell => cell.textContent).join())]"""
     written = page.page.evaluate(read)
+    page.page.close()
     assert visit().page.evaluate(read) == written
 
 

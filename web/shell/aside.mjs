@@ -3,8 +3,8 @@ import { element } from "./dom.mjs";
 import { word } from "./words.mjs";
 
 const styled = new Map();
-export function style(href = "asides.css") {
-  if (!styled.has(href)) styled.set(href, new Promise((done) => document.head.append(element("link", { rel: "stylesheet", href, onload: done, onerror: done }))));
+export function style(href = "asides.css", media = null) {
+  if (!styled.has(href)) styled.set(href, new Promise((done) => document.head.append(element("link", { rel: "stylesheet", href, media, onload: done, onerror: done }))));
   return styled.get(href);
 }
 

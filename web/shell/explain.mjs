@@ -1,4 +1,5 @@
 // Where a number comes from, as text: for phones and for screens without pictures. Elsewhere the canvas shows it.
+import { style } from "./aside.mjs";
 import { element } from "./dom.mjs";
 import { quantity } from "./wireplan-quantity.mjs";
 import { text, word } from "./words.mjs";
@@ -7,7 +8,8 @@ export { quantity };
 
 const SIGNS = { count: "=", bound: "≤", estimate: "≈", measured: "●" };
 
-export function showExplanation(dialog, explanation, label, memory, open) {
+export async function showExplanation(dialog, explanation, label, memory, open) {
+  await style();
   const { symbol, formula, values = [], result, unit, kind, band, sources = [] } = explanation;
   dialog.replaceChildren(
     element("button", { type: "button", class: "icon close", "aria-label": word("close", "Close"), onclick: () => dialog.close() }, "×"),

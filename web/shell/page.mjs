@@ -8,12 +8,12 @@ import { isNarrow, keepContext, layOut, slimOnScroll } from "./layout.mjs";
 import { keeper, readersLanguage } from "./kept.mjs";
 import { listen } from "./keys.mjs";
 import { editText } from "./overlay.mjs";
-import { forgetOffline, stayOffline } from "./offline.mjs";
+import { layPaper, printOn } from "./paper.mjs";
 import { pick } from "./picker.mjs";
 import { showResults, toggleResults } from "./results.mjs";
-import { makeSheet } from "./sheet.mjs";
 import { speak, word } from "./words.mjs";
 
+const SOON_MS = 1000;  // after the page stands: what nobody waits for
 const root = document.documentElement;
 const canvas = $("#canvas");
 const stage = $("#stage");
@@ -100,7 +100,7 @@ async function forget() {
   kept.forget();
   showKept();
   announce(word("forgotten", "This page keeps nothing of yours any more."));
-  await forgetOffline();
+  await (await import("./offline.mjs")).forgetOffline();
 }
 
 // ---------------------------------------------------------------- page → app
@@ -243,8 +243,9 @@ const ACTIONS = {
     $("#copy")?.hidePopover();
     openAside("shortcuts");
   },
-  print() {
+  async print() {
     $("#copy")?.hidePopover();
+    await layPaper();
     print();
   },
   nccl: () => app.view("wires", state.nccl_shown ? "load" : "nccl"),
@@ -291,14 +292,6 @@ async function searchModel() {
   await ACTIONS.edit();
   $('#form [data-field="model"] button')?.click();
 }
-
-// The browser prints when this returns.
-addEventListener("beforeprint", () => {
-  if (!app || embedded) return;
-  $("#sheet")?.remove();
-  document.body.append(makeSheet(app, canvas, stage, wholeLink()));
-});
-addEventListener("afterprint", () => $("#sheet")?.remove());
 
 if (!embedded) {
   const withFiles = (event) => event.dataTransfer?.types.includes("Files");
@@ -406,7 +399,8 @@ async function start() {
   root.dataset.wireplan = "ready";
   frame?.begin();
   if (embedded) return;
-  stayOffline();
+  printOn((make) => make(app, canvas, stage, wholeLink()), SOON_MS);
+  setTimeout(async () => (await import("./offline.mjs")).stayOffline(), SOON_MS);
   arrive(place);
 }
 

@@ -1,6 +1,7 @@
 // A machine's own outputs, pasted or dropped: its wiring, its measurements, a model's config.json, a trainer's configuration, a cluster or a whole plan.
 // Loaded when first asked for, with the module that reads them; nothing of it travels before.
 import { sentence } from "./answer.mjs";
+import { style } from "./aside.mjs";
 import { announce, element } from "./dom.mjs";
 import { reason, shownValue, trainerName } from "./trainer_words.mjs";
 import { text as ofCanvas, word } from "./words.mjs";
@@ -257,6 +258,7 @@ function make(app) {
 // With texts: read at once. Without: waits for what is pasted. `about`: a key of ABOUT.
 export async function openPaste(app, texts = [], about = "any") {
   dialog ??= make(app);
+  await style();
   if (!dialog.box.open) {
     dialog.ask(about);
     dialog.box.showModal();

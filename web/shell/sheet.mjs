@@ -1,5 +1,6 @@
-// What goes to paper: the answer, the pictures, every input and every number, and the link that brings the plan back. The browser asks
-// for it in one task before it prints, so this is here from the start; print.css says how it stands.
+// What goes to paper: the answer, the pictures, every input and every number, and the link that brings the plan back. It is made in one
+// task, which is all the time that a browser gives before it prints; print.css says how it stands.
+import { style } from "./aside.mjs";
 import { element } from "./dom.mjs";
 import { pieces } from "./answer.mjs";
 import { onPaper } from "./picture.mjs";
@@ -81,7 +82,13 @@ function pictures(app, canvas, stage) {
   });
 }
 
-export function makeSheet(app, canvas, stage, link) {
+// → makeSheet, when its style is there, too
+export async function ready() {
+  await style("print.css", "print");
+  return makeSheet;
+}
+
+function makeSheet(app, canvas, stage, link) {
   const drawn = pictures(app, canvas, stage);
   const state = app.state();
   const isOfMany = several(state.rows);
