@@ -14,7 +14,7 @@ export const words = {
 };
 const languageOf = (node) => {
   const said = (node.lang || node.closest("[lang]")?.lang || "en").toLowerCase();
-  return words[said] ? said : words[said.split("-")[0]] ? said.split("-")[0] : "en";
+  return [said, said.split("-")[0]].find((one) => Object.hasOwn(words, one)) ?? "en";
 };
 const say = (node, key) => words[languageOf(node)][key] ?? words.en[key];
 
@@ -28,9 +28,14 @@ const stated = (text) => {
 };
 
 const tell = (node, name, detail) => node.dispatchEvent(new CustomEvent(`wireplan-${name}`, { detail, bubbles: true, composed: true }));
-const complain = (node, path, value, text) => tell(node, "error", { errors: [{ path, value: String(value).slice(0, 80), limit: "", text }] });
-/** The site that frames and links lead to: the folder of this file, unless `base` names another. */
-const baseOf = (node) => new URL(node.getAttribute("base") ?? ".", node.hasAttribute("base") ? document.baseURI : here).href;
+const complain = (node, path, value, text, limit = "") => tell(node, "error", { errors: [{ path, value: String(value).slice(0, 80), limit, text }] });
+/** The site that frames and links lead to: the folder of this file, unless `base` names another. What it names must be a place to fetch from: nothing that runs (javascript:, data:). */
+const SITES = ["http:", "https:", "file:"];
+const stands = (base) => URL.canParse(base, document.baseURI) && [...SITES, new URL(here).protocol].includes(new URL(base, document.baseURI).protocol);
+const baseOf = (node) => {
+  const base = node.getAttribute("base");
+  return base !== null && stands(base) ? new URL(base, document.baseURI).href : here;
+};
 // What the files loaded later take from this one: they do not import it, since it may have been loaded under another address.
 const kit = { words, languageOf, say, stated, tell, complain, baseOf };
 
@@ -100,6 +105,8 @@ class Planner extends Base {
     }
     if (!this.shadowRoot) this.#draw();
     this.refresh();
+    const base = this.getAttribute("base");
+    if (base !== null && !stands(base)) complain(this, "base", base, "base is no address of a site (https://…): the folder of wireplan-elements.mjs serves.", "an address with http or https");
     const loading = this.getAttribute("loading");
     if (loading === "eager") this.load({ gently: true });
     else if (loading === "visible") whenNear(this, () => this.load({ gently: true }));

@@ -24,8 +24,9 @@ export function usualForm(value, unit) {
 
 /** A number in a form: {number, unit, digits, text}; null where the planner's unit has no such form. `digits`: after the point. */
 export function formed(value, unit, form, digits) {
-  const one = form ? FORMS[unit]?.[form] : 1;
-  if (!one) return null;
+  const forms = FORMS[unit] ?? {};
+  if (form && !Object.hasOwn(forms, form)) return null;  // nor "constructor", which every object has
+  const one = form ? forms[form] : 1;
   const size = Math.abs(value / one);
   const plain = !form && Number.isInteger(value);
   digits ??= plain || value === 0 ? 0 : form === "%" ? 1 : size < 0.1 ? 4 : size < 1 ? 3 : decimalsOf(size, form);

@@ -45,7 +45,9 @@ function post(type, fields = {}) {
   if (host !== null) parent.postMessage({ wireplan: 1, type, ...fields }, host === "null" ? "*" : host);
 }
 
-const failure = (path, value, limit, text) => [{ path, value: String(value).slice(0, 80), limit, text }];
+const failure = (path, value, limit, text) => [{ path, value: shown(value), limit, text }];
+// What a stranger sent, in a line: of an object its kind, since it may hold anything.
+const shown = (value) => (typeof value === "object" && value !== null ? (Array.isArray(value) ? "an array" : "an object") : String(value).slice(0, 80));
 const withId = (id) => (typeof id === "string" || typeof id === "number" ? { id } : {});
 
 async function answer(message) {
@@ -114,14 +116,14 @@ function show({ panel, key }) {
   }
   const at = page.app.state().panels.find((one) => one.key === panel && one.height > 0);
   const target = panel === "table" && table ? $("#results") : at ? $("#sight") : null;
-  if (!target) return { errors: failure("panel", panel, "a panel that stands here", `The panel ${String(panel).slice(0, 40)} does not stand here.`) };
+  if (!target) return { errors: failure("panel", panel, "a panel that stands here", `The panel ${shown(panel).slice(0, 40)} does not stand here.`) };
   if (at) Object.assign(target.style, { top: `${at.top}px`, height: `${at.height}px` });
   target.scrollIntoView({ block: "nearest" });
   return {};
 }
 
 function exported({ format }) {
-  if (!FORMATS.includes(format)) return { errors: failure("format", format, FORMATS.join(", "), `There is no format ${String(format).slice(0, 40)}. There are ${FORMATS.join(", ")}.`) };
+  if (!FORMATS.includes(format)) return { errors: failure("format", format, FORMATS.join(", "), `There is no format ${shown(format).slice(0, 40)}. There are ${FORMATS.join(", ")}.`) };
   return { format, text: format === "link" ? page.app.state().link : page.app.text(format) };
 }
 
@@ -144,11 +146,10 @@ const ACTS = {
     page.theme(theme);
   },
   lang({ lang }) {
-    const before = page.app.state().language;
-    page.app.view("language", lang);
-    if (page.app.state().language !== lang && lang !== before) return { errors: failure("lang", lang, "en, vi", "The planner speaks en and vi.") };
+    if (typeof lang === "string") page.app.view("language", lang);  // a number would be an address in the app's memory
+    if (page.app.state().language !== lang) return { errors: failure("lang", lang, "en, vi", "The planner speaks en and vi.") };
   },
-  panels: ({ panels }) => showOnly(Array.isArray(panels) ? panels.join() : String(panels ?? "")),
+  panels: ({ panels }) => showOnly(Array.isArray(panels) ? panels.map(shown).join() : shown(panels ?? "")),
   readonly: ({ readonly }) => readOnly(readonly),
   export: exported,
 };

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import NamedTuple, Optional
 
@@ -52,6 +53,8 @@ class Answers:
         while plan in self.plans and plan not in seen:
             seen.add(plan)
             plan = self.plans[plan]
+            if not isinstance(plan, str):  # as a configuration in YAML may have it
+                plan = json.dumps(plan)
         if plan.lstrip().startswith("{"):
             return plan, None
         if "#v=" in plan:
@@ -62,6 +65,10 @@ class Answers:
                 return file.read_text("utf-8"), file
             except OSError as error:
                 raise Wrong(f"the plan {plan} cannot be read: {error.strerror}") from None
+            except UnicodeDecodeError as error:
+                raise Wrong(f"the plan {plan} cannot be read: byte {error.start} is no UTF-8") from None
+        if plan.startswith("-") or "\0" in plan:  # an option of the program, its standard input, or what no program can be given
+            raise Wrong(f"{plan!r:.80} is no plan: the id of a scenario, a link, a file that ends in .json, or a document")
         return plan, None
 
     def estimate(self, plan, edits, folder="."):

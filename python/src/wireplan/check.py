@@ -26,6 +26,12 @@ def files(places):
             yield place
 
 
+def read(file):
+    """The text of a file, its ends of lines as they are: what is written has the same."""
+    with file.open(encoding="utf-8", newline="") as opened:
+        return opened.read()
+
+
 def main(arguments=None):
     parser = argparse.ArgumentParser(prog="wireplan-docs", description="Numbers in documentation against the program wireplan.")
     parser.add_argument("--version", action="version", version=f"wireplan-docs {__version__}")
@@ -38,22 +44,28 @@ def main(arguments=None):
     parser.add_argument("--unit", choices=("GB", "GiB"), default="GiB", help="of memory, where an element says none")
     parser.add_argument("--language", default="en")
     options = parser.parse_args(arguments)
-    named = dict(pair.split("=", 1) for pair in options.name if "=" in pair)
+    if wrong := [pair for pair in options.name if "=" not in pair]:
+        parser.error(f'argument --name: "{wrong[0]}" is not NAME=PLAN')
+    named = dict(pair.split("=", 1) for pair in options.name)
     answers = Answers(Program(options.program, options.presets), named, options.plan, options.unit)
     filler = Filler(answers, options.language)
     found, looked_at = [], 0
     try:
         for file in files(options.places):
-            text = file.read_text("utf-8")
+            text = read(file)
             filled = filler.fill(text, file.parent, html=file.suffix.startswith(".htm"), keep=True)
             looked_at += filled.used
             if options.command == "write" and filled.text != text:
-                file.write_text(filled.text, "utf-8")
+                with file.open("w", encoding="utf-8", newline="") as opened:
+                    opened.write(filled.text)
                 # What stood between the tags is right now. What stays wrong is what `expect` says, or cannot be answered.
                 filled = filler.fill(filled.text, file.parent, html=file.suffix.startswith(".htm"), keep=True)
             found += [f"{file}:{problem.line}: {problem.text}" for problem in filled.problems]
     except Missing as missing:
         print(f"wireplan-docs: {missing}", file=sys.stderr)
+        return 2
+    except UnicodeDecodeError as error:
+        print(f"wireplan-docs: {file}: byte {error.start} is no UTF-8, which files are read in", file=sys.stderr)
         return 2
     except OSError as error:
         print(f"wireplan-docs: {error.filename}: {error.strerror}", file=sys.stderr)

@@ -21,6 +21,7 @@ from wireplan.answers import Wrong
 from wireplan.statement import Statement, plan_statement
 from wireplan.words import words
 
+MOST_DIGITS = 12  # after the point; the browser's elements write no more
 ATTRIBUTES = r"((?:[^<>\"']|\"[^\"]*\"|'[^']*')*)"
 ELEMENT = re.compile(rf"<wireplan-(value|planner|table)\b{ATTRIBUTES}>(.*?)</wireplan-\1\s*>", re.S)
 MARKDOWN_CODE = re.compile(r"^(`{3,}|~{3,}).*?^\1[`~]*[ \t]*$|^(?: {4}|\t).*?$|(?<!`)(`+)(?!`).*?(?<!`)\2(?!`)|<!--.*?-->", re.S | re.M)
@@ -98,7 +99,7 @@ class Filler:
         plan, edits = plan_statement(attributes.get("plan", ""))
         published = unescape(re.sub(r"<[^>]*>", "", match[3])).strip()
         expect = attributes.get("expect") or published or None
-        digits = int(attributes["digits"]) if attributes.get("digits", "").isdigit() else None
+        digits = min(MOST_DIGITS, int(attributes["digits"])) if re.fullmatch("[0-9]{1,9}", attributes.get("digits", "")) else None
         value = self.answers.value(Statement(attributes["path"], plan, edits, attributes.get("format"), expect), folder, digits, attributes.get("over"), attributes.get("baseline"))
         if value.drift:
             problem(str(value.drift))
@@ -129,7 +130,10 @@ class Filler:
 
     def _table(self, match, attributes, folder, keep, problem):
         text = attributes.get("plans", "").strip()
-        plans = [plan_statement(plan) for plan in (json.loads(text) if text.startswith("[") else text.split())]
+        stated = json.loads(text) if text.startswith("[") else text.split()
+        if wrong := [plan for plan in stated if not isinstance(plan, str)]:
+            raise ValueError(f'plans="…" is an array of texts (scenario ids, links, files), and {json.dumps(wrong[0])[:80]} is none')
+        plans = [plan_statement(plan) for plan in stated]
         if not plans:
             raise ValueError('a <wireplan-table> needs plans="…": links or scenario ids with spaces between them, or a JSON array')
         inside = match[3].strip() if match[3].strip() else fallback.table(self.answers, plans, attributes, folder, self._words(attributes))
