@@ -98,7 +98,7 @@ def test_it_comes_from_here_when_it_is_opened_by_the_number_explained(visit):
     page.page.on("request", lambda r: loaded.append(r.url.rsplit("/", 1)[-1]))
     page.click("accuracy.ask")
     filled(page)
-    assert {"accuracy.mjs", "accuracy.json", "aside.mjs", "asides.css"} == set(loaded)
+    assert {"accuracy.mjs", "accuracy.json", "asides.css"} == set(loaded)
 
 
 def test_on_a_phone_by_the_explanation(visit):
