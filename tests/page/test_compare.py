@@ -317,6 +317,20 @@ def test_the_three_recipes(visit):
     page.picture("compare-recipes")
 
 
+def test_the_page_goes_on_drawing_behind_a_ready_made_comparison(visit):
+    page = opened(visit())
+    press(page, "The three recipes")
+    answered(page, 3)
+    page.page.keyboard.press("Escape")
+    page.settle()
+    before = page.frames()
+    page.changes(page.answer, lambda: page.click("strategy.fsdp"))
+    page.settle()
+    assert page.frames() > before
+    page.picture("plan-after-compare")
+
+
+
 @pytest.mark.parametrize("kind,list,link", [("Shardings", "strategies", FSDP), ("The same card, wired otherwise", "wirings", FSDP), ("The same card, wired otherwise", "wirings", "#v=1&m=mistral-7b-v0.1&c=dgx-a100-80gb&ds=fsdp")])
 def test_alternatives_are_those_of_the_page(visit, kind, list, link):
     page = opened(visit(link))
